@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use answers::text::clean;
 use trace_format::{Recording, Source};
 
+use crate::facts::{Facts, Survey};
 use crate::fnv::fnv1a;
 use crate::json::JsonWriter;
 use crate::json_sort::SortedLines;
@@ -214,8 +215,8 @@ fn write<K: Sink>(
     let answers: Vec<_> = inputs
         .iter()
         .map(|input| {
-            || {
-                let report = Report::with_symbols(input.file, input.recording, input.map, &options.symbols);
+            |facts: &Facts<'_>, survey: &Survey| {
+                let report = Report::of_facts(input.file, facts, survey, input.map, &options.symbols);
                 report.map(Diagnosis::from)
             }
         })

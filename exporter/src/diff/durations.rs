@@ -118,24 +118,22 @@ impl DurationTable {
         warnings.extend(Warning::of_recording(file, recording));
         self.recordings += 1;
         let placed = ExportError::reading(file);
-        let mut facts = Facts::of(recording).map_err(placed)?;
-        facts.survey().map_err(placed)?;
-        warnings.extend(Warning::of_skipped(file, facts.skipped()));
-        let Some(main) = facts.main() else { return Ok(warnings) };
+        let facts = Facts::of(recording).map_err(placed)?;
         let mut found: HashMap<Key, Durations> = HashMap::new();
-        let mut spans = facts.spans(main);
-        while let Some((change, _)) = spans.change().map_err(placed)? {
-            let Change::Closed { open, payload, until, by } = change else { continue };
+        let survey = facts.survey(|change, _| {
+            let Change::Closed { open, payload, until, by } = *change else { return };
             let key = match payload {
                 Some(Payload::Message(message)) => Key::Message(kind_of(*message)),
                 _ if is_message(open.key) => Key::Message(Message::default()),
                 _ if ids::is_method(open.key) => Key::Method(open.key),
-                _ => continue,
+                _ => return,
             };
             if !open.before && by != EndedBy::Unrecorded {
                 found.entry(key).or_default().add(until.saturating_sub(open.begun), &mut self.draw);
             }
-        }
+        });
+        let survey = survey.map_err(placed)?;
+        warnings.extend(Warning::of_skipped(file, &facts.all_skipped(&survey)));
         self.merge(found, &names, recording);
         Ok(warnings)
     }

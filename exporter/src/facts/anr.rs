@@ -159,6 +159,13 @@ impl Incidents {
         found
     }
 
+    /// The first signal that was another process's, with its verdict.
+    pub(crate) fn of_another(&self) -> Option<(u64, &Verdict)> {
+        let mut judged =
+            self.captures.iter().filter_map(|capture| Some((capture.at, capture.verdict.as_ref()?)));
+        judged.find(|(_, verdict)| verdict.outcome == Outcome::OtherProcess)
+    }
+
     /// Counts what exceeds the limit.
     fn has_room(&mut self) -> bool {
         let room = self.anrs.len() + self.captures.len() + self.notices.len() < MAX_INCIDENTS;

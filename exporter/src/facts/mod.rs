@@ -48,20 +48,15 @@ pub use unit::UnitKind;
 
 pub(crate) use frames::FrameFacts;
 pub(crate) use recorder::{EstimatedCosts, Switch, first_event, percent};
-pub(crate) use restored::name_before;
 pub(crate) use spans::{Change, EndedBy, Spans};
-pub(crate) use stack::{Open, OpenStack, Payload, ends, is_message, typed};
-pub(crate) use subject::{Subjects, known_form};
-pub(crate) use survey::{LockWait, Survey, last_moment};
+pub(crate) use stack::{Open, OpenStack, Payload, ends, is_message, kind_name, name_before, typed};
+pub(crate) use subject::known_form;
+pub use survey::Survey;
+pub(crate) use survey::{LockWait, last_moment};
 pub(crate) use verdicts::{confidence_name, outcome_name, reasons_text, verdict_name};
 
-use std::path::Path;
-
-use answers::dump::Dump;
 use trace_format::event::Clocks;
-use trace_format::sections::exit_info::ExitInformation;
 use trace_format::sections::process::Process;
-use trace_format::sections::timed;
 use trace_format::{Events, ReadError, Recording, Section, Source, Thread};
 
 /// The facts of a recording.
@@ -112,12 +107,9 @@ impl<'a, S: Source + ?Sized> Facts<'a, S> {
         Ok(Self { recording, sections, recorder, incidents, clocks, switches, last_of_service, skipped })
     }
 
-    /// Reads all threads once. Events of later versions are added to the skipped counts.
-    pub(crate) fn survey(&mut self) -> Result<Survey, ReadError> {
-        let survey = Survey::of(self.recording, self.last_of_service)?;
-        self.skipped.set("events of later versions", survey.unknown);
-        self.skipped.set("figures of frames", survey.frames.more);
-        Ok(survey)
+    /// Reads all threads once; `main` takes main's changes, with what was open until each.
+    pub(crate) fn survey(&self, main: impl FnMut(&Change<'_>, &OpenStack)) -> Result<Survey, ReadError> {
+        Survey::of(self, main)
     }
 
     /// A thread's items, with calls restored where words are missing, and the ends of methods that were switched
@@ -136,52 +128,24 @@ impl<'a, S: Source + ?Sized> Facts<'a, S> {
         self.recording.threads().iter().find(|t| t.main)
     }
 
-    /// What could not be read or exceeded a limit. Includes events of later versions once all threads have been read.
+    /// What could not be read or exceeded a limit, without events of threads.
     #[must_use]
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
+    }
+
+    /// The same, with the events of threads.
+    pub(crate) fn all_skipped(&self, survey: &Survey) -> Skipped {
+        let mut skipped = self.skipped.clone();
+        skipped.add("events of later versions", survey.unknown);
+        skipped.add("figures of frames", survey.frames.more);
+        skipped
     }
 
     /// The system on which the recording was made.
     #[must_use]
     pub fn system(&self) -> Process {
         system::system(&self.sections.process)
-    }
-
-    /// The thread dumps, each with the moment of its request, BOOTTIME ns; each is read on demand.
-    ///
-    /// # Errors
-    /// If reading fails.
-    pub(crate) fn dumps(&self) -> impl Iterator<Item = Result<(u64, Dump), ReadError>> {
-        self.sections.dumps.iter().filter_map(|section| {
-            self.payload(section, |payload| {
-                let (at, text) = timed::parse(section.kind?, payload)?;
-                Some((at, Dump::read(Path::new("dump"), text).ok()?))
-            })
-        })
-    }
-
-    /// Whether there are any thread dumps.
-    pub(crate) fn has_dumps(&self) -> bool {
-        !self.sections.dumps.is_empty()
-    }
-
-    /// The system's records of the process's exit, each read on demand.
-    ///
-    /// # Errors
-    /// If reading fails.
-    pub(crate) fn exits(&self) -> impl Iterator<Item = Result<ExitInformation, ReadError>> {
-        self.sections.exits.iter().filter_map(|section| self.payload(section, ExitInformation::parse))
-    }
-
-    /// The reports as the app received them, each one JSON object on one line, by time.
-    ///
-    /// # Errors
-    /// If reading fails.
-    pub(crate) fn issues(&self) -> impl Iterator<Item = Result<String, ReadError>> {
-        self.sections.issues.iter().filter_map(|(_, section)| {
-            self.payload(section, |payload| sections::one_line(timed::parse(section.kind?, payload)?.1))
-        })
     }
 
     pub(crate) fn payload<T>(

@@ -372,16 +372,5 @@ fn is_displayed(key: u32) -> bool {
         || [types::MESSAGE, types::FRAME, types::WAIT, types::SPAN, types::IDLE].map(typed).contains(&key)
 }
 
-/// The name of something, not a method, that was open before the record.
-pub(crate) fn name_before(key: u32) -> &'static str {
-    match key {
-        _ if key == typed(types::FRAME) => "Choreographer#doFrame (began before the record)",
-        _ if key == typed(types::WAIT) => "wait (began before the record)",
-        _ if key == typed(types::SPAN) => "span (began before the record)",
-        _ if key == typed(types::IDLE) => "IdleHandler (began before the record)",
-        _ => "message (began before the record)",
-    }
-}
-
 #[cfg(test)]
 mod tests;

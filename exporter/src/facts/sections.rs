@@ -1,5 +1,7 @@
 //! Reads the sections of a recording, once.
 
+use std::path::Path;
+
 use answers::dump::Dump;
 use answers::text::clean;
 use trace_format::section::SectionKind;
@@ -33,6 +35,8 @@ const MAX_SNAPSHOT_BYTES: u64 = 32 << 20;
 const MAX_STARTS: usize = 4096;
 /// Maximum number of dumps, exit records and platform profiles kept.
 const MAX_FEW: usize = 64;
+/// Maximum size of all dumps, exit records and reports in bytes: each is kept as it was read.
+const MAX_KEPT_BYTES: u64 = 128 << 20;
 /// Maximum number of captures of native stacks, and of their frames, kept; and maximum size of the frames, and of
 /// the modules, in bytes.
 const MAX_NATIVE: usize = 4096;
@@ -64,12 +68,14 @@ pub struct Sections {
     pub(super) verdicts: Verdicts,
     pub(super) measurement: Option<SelfMeasurement>,
     pub(super) overhead: Overhead,
-    /// Readable thread dumps.
-    pub(super) dumps: Vec<Section>,
-    /// Records of the process's exit.
-    pub(super) exits: Vec<Section>,
-    /// Reports as the app received them, by time.
-    pub(super) issues: Vec<(u64, Section)>,
+    /// Thread dumps in the file's order, each with the moment of its request, BOOTTIME ns.
+    pub(crate) dumps: Vec<(u64, Dump)>,
+    /// The system's records of the process's exit: the reasons, and the dumps in them.
+    pub(crate) exits: Vec<(String, Option<Dump>)>,
+    /// Reports as the app received them, each one JSON object on one line, by time.
+    pub(crate) issues: Vec<(u64, String)>,
+    /// Bytes of all dumps, exit records and reports.
+    kept_bytes: u64,
     /// Native stacks.
     pub(crate) native: NativeSections,
 }
@@ -99,6 +105,39 @@ impl NativeSections {
     /// Whether any section has a capture or frames.
     pub(crate) fn has_captures(&self) -> bool {
         !self.captures.is_empty() || !self.frames.is_empty()
+    }
+
+    fn has_room(&self, kind: SectionKind, length: u64) -> bool {
+        match kind {
+            SectionKind::NativeStack => self.captures.len() < MAX_NATIVE,
+            SectionKind::NativeFrames => {
+                self.frames.len() < MAX_NATIVE && self.frame_bytes + length <= MAX_NATIVE_BYTES
+            }
+            SectionKind::NativeModules => {
+                self.modules.len() < MAX_FEW && self.module_bytes + length <= MAX_NATIVE_BYTES
+            }
+            _ => true,
+        }
+    }
+
+    /// Keeps a section; `None` if it has no facts.
+    fn take(&mut self, kind: SectionKind, section: &Section, payload: &[u8]) -> Option<()> {
+        match kind {
+            SectionKind::NativeStack => {
+                let NativeStack { number, at, .. } = NativeStack::parse(payload)?;
+                self.captures.push(NativeSection { number, at, section: *section });
+            }
+            SectionKind::NativeFrames => {
+                let NativeFrames { number, at, .. } = NativeFrames::parse(payload)?;
+                self.frames.push(NativeSection { number, at, section: *section });
+                self.frame_bytes += section.length;
+            }
+            _ => {
+                self.modules.push((NativeModules::parse(payload)?.at, *section));
+                self.module_bytes += section.length;
+            }
+        }
+        Some(())
     }
 }
 
@@ -161,23 +200,20 @@ impl Sections {
             SectionKind::AnrSnapshot => {
                 self.snapshots.len() < MAX_SNAPSHOTS && self.snapshot_bytes + length <= MAX_SNAPSHOT_BYTES
             }
-            SectionKind::Issue => self.issues.len() < MAX_ISSUES,
+            SectionKind::Issue => {
+                self.issues.len() < MAX_ISSUES && self.kept_bytes + length <= MAX_KEPT_BYTES
+            }
             SectionKind::Startup => self.starts.len() < MAX_STARTS,
             SectionKind::Component => self.components.recorded() < MAX_STARTS,
-            SectionKind::DumpText => self.dumps.len() < MAX_FEW,
-            SectionKind::ExitInformation => self.exits.len() < MAX_FEW,
+            SectionKind::DumpText => self.dumps.len() < MAX_FEW && self.kept_bytes + length <= MAX_KEPT_BYTES,
+            SectionKind::ExitInformation => {
+                self.exits.len() < MAX_FEW && self.kept_bytes + length <= MAX_KEPT_BYTES
+            }
             SectionKind::PlatformProfile => self.profiles.len() < MAX_FEW,
             SectionKind::SystemState => {
                 self.polls.len() < MAX_POLLS && self.polled_threads < MAX_POLLED_THREADS
             }
-            SectionKind::NativeStack => self.native.captures.len() < MAX_NATIVE,
-            SectionKind::NativeFrames => {
-                self.native.frames.len() < MAX_NATIVE && self.native.frame_bytes + length <= MAX_NATIVE_BYTES
-            }
-            SectionKind::NativeModules => {
-                self.native.modules.len() < MAX_FEW && self.native.module_bytes + length <= MAX_NATIVE_BYTES
-            }
-            _ => true,
+            _ => self.native.has_room(kind, length),
         }
     }
 
@@ -202,18 +238,19 @@ impl Sections {
                 self.components.add(Component { class, ..component });
             }
             SectionKind::DumpText => {
-                let (_, text) = timed::parse(kind, payload)?;
-                Dump::read(std::path::Path::new("dump"), text).ok()?;
-                self.dumps.push(*section);
+                let (at, text) = timed::parse(kind, payload)?;
+                self.dumps.push((at, Dump::read(Path::new("dump"), text).ok()?));
+                self.kept_bytes += section.length;
             }
             SectionKind::ExitInformation => {
-                ExitInformation::parse(payload)?;
-                self.exits.push(*section);
+                let ExitInformation { reason, text, .. } = ExitInformation::parse(payload)?;
+                self.exits.push((reason, Dump::read(Path::new("exit"), &text[..]).ok()));
+                self.kept_bytes += section.length;
             }
             SectionKind::Issue => {
                 let (at, json) = timed::parse(kind, payload)?;
-                one_line(json)?;
-                self.issues.push((at, *section));
+                self.issues.push((at, one_line(json)?));
+                self.kept_bytes += section.length;
             }
             SectionKind::PlatformProfile => self.profiles.push(PlatformProfile::parse(payload)?),
             SectionKind::SelfMeasurement => {
@@ -234,18 +271,8 @@ impl Sections {
                 self.polled_threads += poll.threads.len();
                 self.polls.push(poll);
             }
-            SectionKind::NativeStack => {
-                let NativeStack { number, at, .. } = NativeStack::parse(payload)?;
-                self.native.captures.push(NativeSection { number, at, section: *section });
-            }
-            SectionKind::NativeFrames => {
-                let NativeFrames { number, at, .. } = NativeFrames::parse(payload)?;
-                self.native.frames.push(NativeSection { number, at, section: *section });
-                self.native.frame_bytes += section.length;
-            }
-            SectionKind::NativeModules => {
-                self.native.modules.push((NativeModules::parse(payload)?.at, *section));
-                self.native.module_bytes += section.length;
+            SectionKind::NativeStack | SectionKind::NativeFrames | SectionKind::NativeModules => {
+                self.native.take(kind, section, payload)?;
             }
             SectionKind::Strings | SectionKind::Configuration => {}
         }
@@ -261,7 +288,7 @@ impl Sections {
 }
 
 /// A JSON object on one line; `None` if it is not an object.
-pub(super) fn one_line(json: &[u8]) -> Option<String> {
+fn one_line(json: &[u8]) -> Option<String> {
     let json = std::str::from_utf8(json).ok()?.trim();
     json.starts_with('{').then_some(())?;
     serde_json::from_str::<serde::de::IgnoredAny>(json).ok()?;

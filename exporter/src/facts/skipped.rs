@@ -15,12 +15,6 @@ impl Skipped {
         }
     }
 
-    /// Replaces a count.
-    pub(super) fn set(&mut self, what: &'static str, count: u64) {
-        self.0.remove(what);
-        self.add(what, count);
-    }
-
     /// The sum of all counts.
     #[must_use]
     pub fn total(&self) -> u64 {

@@ -48,6 +48,7 @@ pub(crate) const fn typed(ty: u8) -> u32 {
 }
 
 /// The key of what an event starts.
+#[inline]
 pub(crate) fn begins(event: &Event) -> Option<u32> {
     match event {
         Event::Enter(id) => Some(*id),
@@ -62,6 +63,7 @@ pub(crate) fn begins(event: &Event) -> Option<u32> {
 }
 
 /// The key of what an event ends.
+#[inline]
 pub(crate) fn ends(event: &Event) -> Option<u32> {
     match event {
         Event::Exit(id) => Some(*id),
@@ -76,8 +78,26 @@ pub(crate) fn ends(event: &Event) -> Option<u32> {
 }
 
 /// Returns true if the key is a message's.
+#[inline]
 pub(crate) fn is_message(key: u32) -> bool {
     key == ids::DISPATCH || key == typed(types::MESSAGE)
+}
+
+/// The kind of an item that is no method, in words.
+pub(crate) fn kind_name(key: u32) -> &'static str {
+    match key {
+        _ if is_message(key) => "message",
+        _ if key == typed(types::FRAME) => "Choreographer#doFrame",
+        _ if key == typed(types::WAIT) => "wait",
+        _ if key == typed(types::SPAN) => "span",
+        _ if key == typed(types::IDLE) => "IdleHandler",
+        _ => "frame stage",
+    }
+}
+
+/// The name of an item that is no method, and was open before the record.
+pub(crate) fn name_before(key: u32) -> String {
+    format!("{} (began before the record)", kind_name(key))
 }
 
 /// Returns how many of the open items, outermost first, are certain to be open after an end was lost. See [`LostEnd`].
@@ -113,8 +133,10 @@ pub(crate) struct OpenStack {
     messages: Vec<usize>,
     /// Number of outermost frames that run a loop: a message began in them.
     loops: usize,
-    /// Payloads of frames that have one, with their depths, outermost first.
-    payloads: Vec<(usize, Payload)>,
+    /// Payloads of frames that have one, with their depths and numbers, outermost first.
+    payloads: Vec<(usize, u64, Payload)>,
+    /// The number of the next frame with a payload.
+    next_number: u64,
 }
 
 impl OpenStack {
@@ -150,7 +172,8 @@ impl OpenStack {
             self.loops = self.loops.max(depth);
         }
         if let Some(payload) = payload {
-            self.payloads.push((depth, payload));
+            self.payloads.push((depth, self.next_number, payload));
+            self.next_number += 1;
         }
     }
 
@@ -159,7 +182,7 @@ impl OpenStack {
         if is_message(key) {
             self.messages.pop();
         }
-        if self.payloads.last().is_some_and(|(of, _)| *of == depth) {
+        if self.payloads.last().is_some_and(|(of, ..)| *of == depth) {
             self.payloads.pop();
         }
     }
@@ -178,11 +201,34 @@ impl OpenStack {
 
     /// The payload of the frame at this depth, if its begin was recorded and has one.
     pub(crate) fn payload(&self, depth: usize) -> Option<&Payload> {
+        Some(&self.numbered(depth)?.2)
+    }
+
+    /// The number of the frame at this depth among the thread's frames with a payload, if it has one. Each pass over a thread
+    /// numbers alike.
+    pub(crate) fn number(&self, depth: usize) -> Option<u64> {
+        Some(self.numbered(depth)?.1)
+    }
+
+    /// The number that the next frame with a payload gets.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.next_number
+    }
+
+    fn numbered(&self, depth: usize) -> Option<&(usize, u64, Payload)> {
         if ids::is_method(self.frames.get(depth)?.key) {
             return None;
         }
-        let at = self.payloads.binary_search_by_key(&depth, |(of, _)| *of);
-        at.ok().map(|at| &self.payloads[at].1)
+        let at = self.payloads.binary_search_by_key(&depth, |(of, ..)| *of);
+        at.ok().map(|at| &self.payloads[at])
+    }
+
+    /// The open waits, outermost first, each with its number and since when it is open.
+    pub(crate) fn waits(&self) -> impl Iterator<Item = (u64, u64, Wait)> {
+        self.payloads.iter().filter_map(|(depth, number, payload)| match payload {
+            Payload::Wait(wait) => Some((*number, self.frames[*depth].begun, *wait)),
+            _ => None,
+        })
     }
 
     /// The depth of the unit that the thread is in: its innermost message, else the outermost frame in which no message began.
@@ -228,6 +274,7 @@ impl OpenStack {
     }
 
     /// Outermost first.
+    #[inline]
     pub(crate) fn frames(&self) -> &[Open] {
         &self.frames
     }

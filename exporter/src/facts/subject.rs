@@ -1,58 +1,30 @@
 //! The system's subject of an ANR, from the dump that it requested or its record of the process's exit.
 
 use std::borrow::Cow;
-use std::path::Path;
 
-use answers::dump::{AnrKind, Dump, Subject};
-use trace_format::{ReadError, Source};
+use answers::dump::{AnrKind, Subject};
+use trace_format::Source;
 
-use super::{Anr, Detector, Facts};
+use super::{Anr, Detector, Facts, Sections};
 
 /// Maximum time from the signal to the request of the dump, ns: the system first dumps its own processes.
 const MAX_REQUEST_DELAY: u64 = 20_000_000_000;
 
-/// The system's subjects in a recording.
-#[derive(Debug, Default)]
-pub(crate) struct Subjects {
-    /// From dumps, with the moment of each request.
-    dumps: Vec<(u64, Subject)>,
-    /// From the exit record, if the process ended with an ANR, its last one.
-    end: Option<Subject>,
-}
-
-impl Subjects {
-    /// Reads the dumps and exit records if there is an ANR to which one could belong.
-    ///
-    /// # Errors
-    /// If reading fails.
-    pub(crate) fn of<S: Source + ?Sized>(facts: &Facts<'_, S>) -> Result<Self, ReadError> {
-        let mut found = Self::default();
-        if facts.incidents.anrs.is_empty() {
-            return Ok(found);
-        }
-        for dump in facts.dumps() {
-            let (at, dump) = dump?;
-            found.dumps.extend(dump.subject.map(|subject| (at, subject)));
-        }
-        for exit in facts.exits() {
-            let exit = exit?;
-            if exit.reason == "anr" && found.end.is_none() {
-                found.end = Dump::read(Path::new("exit"), &exit.text[..]).ok().and_then(|dump| dump.subject);
-            }
-        }
-        Ok(found)
-    }
-
-    /// The subject of this ANR; `last` is whether it is the recording's last. The system does not know of an
-    /// ANR that only the watchdog found.
-    pub(crate) fn of_anr(&self, anr: &Anr, last: bool) -> Option<&Subject> {
+impl<S: Source + ?Sized> Facts<'_, S> {
+    /// The subject of this ANR: of the dump that may belong to it or, for the recording's `last` ANR, of the exit record. The
+    /// system does not know of an ANR that only the watchdog found.
+    pub(crate) fn subject(&self, anr: &Anr, last: bool) -> Option<&Subject> {
         if !matches!(anr.detector, Detector::Sigquit(_)) {
             return None;
         }
-        let near = |at: &u64| (anr.since..=anr.detected.saturating_add(MAX_REQUEST_DELAY)).contains(at);
-        let of_dump = self.dumps.iter().filter(|(at, _)| near(at));
-        let of_dump = of_dump.min_by_key(|(at, _)| at.abs_diff(anr.detected)).map(|(_, subject)| subject);
-        of_dump.or(self.end.as_ref().filter(|_| last))
+        let Sections { dumps, exits, .. } = &self.sections;
+        let near = |at: u64| (anr.since..=anr.detected.saturating_add(MAX_REQUEST_DELAY)).contains(&at);
+        let of_dumps = dumps.iter().filter_map(|(at, dump)| Some((*at, dump.subject.as_ref()?)));
+        let of_dump = of_dumps.filter(|(at, _)| near(*at)).min_by_key(|(at, _)| at.abs_diff(anr.detected));
+        let mut of_exits = exits.iter().filter(|(reason, _)| last && reason == "anr");
+        of_dump
+            .map(|(_, subject)| subject)
+            .or_else(|| of_exits.find_map(|(_, dump)| dump.as_ref()?.subject.as_ref()))
     }
 }
 

@@ -5,27 +5,27 @@ use std::collections::BinaryHeap;
 
 use trace_format::android::FRAME_METRICS_DROPPED;
 use trace_format::event::{Wait, WaitKind};
-use trace_format::{Event, Item, ReadError, Recording, Source};
+use trace_format::{Event, ReadError, Recording, Source};
 
-use super::MAX_TIME;
 use super::coverage::CoverageBuilder;
 use super::frames::FrameFacts;
 use super::rate::Rate;
+use super::{Change, EndedBy, Facts, MAX_TIME, OpenStack, Payload};
 
 /// Maximum number of lock waits whose owner is looked up. The longest are kept.
 const MAX_LOCK_WAITS: usize = 4096;
-/// Maximum nesting of waits on a thread.
-pub(super) const MAX_NESTED: usize = 16;
 
 /// The result of the first pass.
 #[derive(Debug, Default)]
-pub(crate) struct Survey {
+pub struct Survey {
     /// Time of the last event of each thread, or 0.
     pub(crate) last: Vec<u64>,
     /// Number of events of each thread.
     pub(crate) events: Vec<u64>,
     /// The recorded part of each thread's time.
     pub(crate) coverage_builder: Vec<CoverageBuilder>,
+    /// The items that are open on main after its last event.
+    pub(crate) main_open: OpenStack,
     /// The rate of the main thread's events.
     pub(crate) main_rate: Rate,
     /// The last moment of the recording.
@@ -47,8 +47,8 @@ pub(crate) struct LockWait {
     pub(crate) duration: u64,
     /// Index of the waiting thread.
     pub(crate) thread: usize,
-    /// Index among that thread's waits, from 0.
-    pub(crate) ordinal: u64,
+    /// The wait's number on that thread ([`OpenStack::number`](super::OpenStack::number)).
+    pub(crate) number: u64,
     /// When it started.
     pub(crate) begun: u64,
     /// The owner's thread uid.
@@ -67,66 +67,75 @@ pub(crate) fn last_moment<S: Source + ?Sized>(
 }
 
 impl Survey {
-    /// Reads all threads once. `service` is the time of the last event in the service ring.
-    pub(super) fn of<S: Source + ?Sized>(recording: &Recording<S>, service: u64) -> Result<Self, ReadError> {
+    /// Reads all threads; `main` takes main's changes, too, so that who wants them need not read them again.
+    pub(super) fn of<S: Source + ?Sized>(
+        facts: &Facts<'_, S>,
+        mut main: impl FnMut(&Change<'_>, &OpenStack),
+    ) -> Result<Self, ReadError> {
+        let recording = facts.recording;
         let mut waits = Longest::default();
         let mut found = Self::default();
+        let first_main = recording.threads().iter().position(|thread| thread.main);
         for (thread, info) in recording.threads().iter().enumerate() {
-            let mut now = 0;
-            let mut ordinal = 0;
-            let mut frame = 0;
-            let mut count = 0;
-            let mut open: Vec<LockWait> = Vec::new();
+            let is_main = first_main == Some(thread);
+            let (mut last, mut events) = (0, 0);
             let mut covered = CoverageBuilder::default();
-            for item in recording.events(info) {
-                let Item::Event { time, event } = item? else {
-                    covered.lost();
-                    continue;
-                };
-                covered.event(time);
-                now = time;
-                count += 1;
-                if info.main {
-                    found.main_rate.add(time.min(MAX_TIME));
+            let mut spans = facts.spans(info);
+            while let Some((change, items)) = spans.change()? {
+                match change.time() {
+                    None => covered.lost(),
+                    Some(time) if change.is_recorded() => {
+                        covered.event(time);
+                        (last, events) = (time, events + 1);
+                        if info.main {
+                            found.main_rate.add(time.min(MAX_TIME));
+                        }
+                    }
+                    Some(_) => {}
                 }
-                match event {
-                    Event::WaitBegin(Wait { kind, owner, lock, class, .. }) => {
-                        // Other waits are only paired with their ends.
-                        let owner = if kind == WaitKind::Monitor { owner } else { 0 };
-                        if open.len() < MAX_NESTED {
-                            let lock = (lock, class.0);
-                            open.push(LockWait { duration: 0, thread, ordinal, begun: time, owner, lock });
-                        }
-                        ordinal += 1;
+                if is_main {
+                    main(&change, items);
+                }
+                match change {
+                    Change::Closed { open, payload: Some(Payload::Wait(wait)), until, .. } => {
+                        let number = items.number(items.depth() - 1).unwrap_or_default();
+                        waits.add(thread, number, open.begun, Some(until), wait);
                     }
-                    Event::WaitEnd => {
-                        if let Some(wait) = open.pop() {
-                            waits.add(LockWait { duration: time - wait.begun, ..wait });
-                        }
-                    }
-                    Event::Concurrency(_) => found.steps += 1,
-                    Event::Unknown { .. } => found.unknown += 1,
-                    Event::FrameBegin(_) => frame = time,
-                    Event::FrameSkipped => found.frames.skip(frame),
-                    Event::FrameMetrics(metrics) => found.frames.metrics(metrics),
-                    Event::Counter(id, value)
-                        if value.is_finite() && recording.texts().get(id) == Some(FRAME_METRICS_DROPPED) =>
-                    {
-                        // It only grows. A conversion from a float saturates.
-                        found.frames.metrics_dropped = found.frames.metrics_dropped.max(value as u64);
-                    }
-                    Event::InputEvents(input) => found.frames.input(input.intended, input.oldest),
+                    Change::Closed { open, by: EndedBy::Skipped, .. } => found.frames.skip(open.begun),
+                    Change::Event { event, .. } => found.event(recording, event),
                     _ => {}
                 }
             }
-            open.into_iter().for_each(|wait| waits.add(LockWait { duration: u64::MAX, ..wait }));
+            for (number, begun, wait) in spans.open().waits() {
+                waits.add(thread, number, begun, None, &wait);
+            }
+            if is_main {
+                found.main_open = spans.into_open();
+            }
             found.coverage_builder.push(covered);
-            found.last.push(now.min(MAX_TIME));
-            found.events.push(count);
+            found.last.push(last.min(MAX_TIME));
+            found.events.push(events);
         }
-        found.end = last_moment(recording, found.last.iter().copied().chain([service]));
+        found.end = last_moment(recording, found.last.iter().copied().chain([facts.last_of_service]));
         found.waits = waits.0.into_iter().map(|Reverse(wait)| wait).collect();
         Ok(found)
+    }
+
+    /// Takes an event that opens and closes nothing.
+    fn event<S: Source + ?Sized>(&mut self, recording: &Recording<S>, event: &Event) {
+        match *event {
+            Event::Concurrency(_) => self.steps += 1,
+            Event::Unknown { .. } => self.unknown += 1,
+            Event::FrameMetrics(metrics) => self.frames.metrics(metrics),
+            Event::Counter(id, value)
+                if value.is_finite() && recording.texts().get(id) == Some(FRAME_METRICS_DROPPED) =>
+            {
+                // It only grows. A conversion from a float saturates.
+                self.frames.metrics_dropped = self.frames.metrics_dropped.max(value as u64);
+            }
+            Event::InputEvents(input) => self.frames.input(input.intended, input.oldest),
+            _ => {}
+        }
     }
 }
 
@@ -134,11 +143,13 @@ impl Survey {
 struct Longest(BinaryHeap<Reverse<LockWait>>);
 
 impl Longest {
-    fn add(&mut self, wait: LockWait) {
-        if wait.owner == 0 {
+    fn add(&mut self, thread: usize, number: u64, begun: u64, ended: Option<u64>, wait: &Wait) {
+        if wait.kind != WaitKind::Monitor || wait.owner == 0 {
             return;
         }
-        self.0.push(Reverse(wait));
+        let duration = ended.map_or(u64::MAX, |ended| ended - begun);
+        let (owner, lock) = (wait.owner, (wait.lock, wait.class.0));
+        self.0.push(Reverse(LockWait { duration, thread, number, begun, owner, lock }));
         if self.0.len() > MAX_LOCK_WAITS {
             self.0.pop();
         }

@@ -87,19 +87,20 @@ pub fn issues(
     options: &IssueOptions,
 ) -> Result<Reports, ExportError> {
     let placed = ExportError::reading(file);
-    let mut facts = Facts::of(recording).map_err(placed)?;
-    facts.survey().map_err(placed)?;
+    let facts = Facts::of(recording).map_err(placed)?;
+    let survey = facts.survey(|_, _| {}).map_err(placed)?;
     let (names, _) = names_of(file, recording, map);
     let lines = read(&facts, &names, options).map_err(placed)?;
-    Ok(Reports { lines, warnings: Warning::of_skipped(file, facts.skipped()).into_iter().collect() })
+    Ok(Reports {
+        lines,
+        warnings: Warning::of_skipped(file, &facts.all_skipped(&survey)).into_iter().collect(),
+    })
 }
 
 fn read(facts: &Facts<'_>, names: &Names<'_>, options: &IssueOptions) -> Result<Vec<String>, ReadError> {
-    if options.rules.is_none() {
-        let own: Vec<String> = facts.issues().collect::<Result<_, _>>()?;
-        if !own.is_empty() {
-            return Ok(own);
-        }
+    let own = &facts.sections.issues;
+    if options.rules.is_none() && !own.is_empty() {
+        return Ok(own.iter().map(|(_, json)| json.clone()).collect());
     }
     let mut reporter = Reporter::new(facts, names, options);
     if let Some(main) = facts.main() {

@@ -15,7 +15,7 @@ use super::thread::{Found, Shared};
 use super::trace_answer::TraceAnswer;
 use crate::ExportError;
 use crate::facts::{
-    Anr, Capture, Detector, Subjects, confidence_name, known_form, outcome_name, reasons_text, verdict_name,
+    Anr, Capture, Detector, confidence_name, known_form, outcome_name, reasons_text, verdict_name,
 };
 use crate::text::short;
 
@@ -72,7 +72,6 @@ pub(super) fn incident_track<K: Sink>(
         return Ok(());
     }
     marks.sort_by_key(|(at, _)| *at);
-    let subjects = Subjects::of(shared.facts).map_err(ExportError::reading(shared.file))?;
     out.track(Track::Anr)?;
     let mut now = shared.start;
     // A capture during an ANR is inside its slice.
@@ -90,7 +89,7 @@ pub(super) fn incident_track<K: Sink>(
         now = at.max(now);
         match mark {
             Mark::Anr(anr, snapshot) => {
-                begin_anr(shared, found, &subjects, (anr, snapshot), now, out)?;
+                begin_anr(shared, found, (anr, snapshot), now, out)?;
                 open = Some(anr.detected);
             }
             Mark::Capture(mark) => capture(mark, now, out)?,
@@ -113,7 +112,6 @@ pub(super) fn incident_track<K: Sink>(
 fn begin_anr<K: Sink>(
     shared: &Shared<'_>,
     found: &Found,
-    subjects: &Subjects,
     (anr, snapshot): (&Anr, Option<&AnrSnapshot>),
     at: u64,
     out: &mut TallySink<'_, K>,
@@ -121,7 +119,7 @@ fn begin_anr<K: Sink>(
     out.tally.anrs += 1;
     let is_last = shared.facts.incidents.anrs.last() == Some(anr);
     let message = found.wanted_names.get(&anr.since).and_then(Option::as_deref);
-    let system_subject = subjects.of_anr(anr, is_last);
+    let system_subject = shared.facts.subject(anr, is_last);
     // The answer is about one hang; without a start it is the last one.
     let is_answered = |answer: &&TraceAnswer| answer.since.map_or(is_last, |since| since == anr.since);
     let answered = shared.answer.as_ref().filter(is_answered);

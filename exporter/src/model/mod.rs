@@ -46,7 +46,7 @@ pub use sink::{
     locks_name,
 };
 pub use start_split::{StartPart, StartPartKind, StartSplit};
-pub use stream::{Input, stream};
+pub use stream::{FindAnswer, Input, stream};
 pub(crate) use stream::{Streamed, first_moment, streamed};
 pub use tasks::ChainLink;
 pub use thread::MAX_DEPTH;

@@ -26,7 +26,7 @@ pub(crate) struct OwnerWait {
     pub(crate) release: u64,
 }
 
-/// Owners by (waiting thread, ordinal of its wait), and the waits for each owner.
+/// Owners by the waiting thread and the number of its wait, and the waits for each owner.
 #[derive(Debug, Default)]
 pub(crate) struct Owners {
     owners: HashMap<(usize, u64), Owner>,
@@ -57,7 +57,7 @@ impl Owners {
             facts.spans(thread).open_at(waits.iter().map(|wait| wait.begun), |_, open| {
                 let Some(OwnerWait { wait, flow, release }) = begun.next() else { return };
                 let owner = Owner { method: open.innermost_method(), flows: (*flow, *release) };
-                owners.owners.insert((wait.thread, wait.ordinal), owner);
+                owners.owners.insert((wait.thread, wait.number), owner);
             })?;
             owners.awaited.insert(place, awaited);
         }
@@ -81,8 +81,8 @@ impl Owners {
     }
 
     /// The owner at this wait, if known.
-    pub(crate) fn owner(&self, thread: usize, ordinal: u64) -> Option<&Owner> {
-        self.owners.get(&(thread, ordinal))
+    pub(crate) fn owner(&self, thread: usize, number: u64) -> Option<&Owner> {
+        self.owners.get(&(thread, number))
     }
 
     /// The waits for this thread's locks, by time.

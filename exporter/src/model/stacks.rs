@@ -95,10 +95,9 @@ pub(super) fn stacks<K: Sink>(
             out.write(snapshot.at, main, None, &frames, state.as_ref())?;
         }
     }
-    for dump in facts.dumps() {
-        let (at, dump) = dump.map_err(ExportError::reading(shared.file))?;
-        let at = at.clamp(1, MAX_TIME);
-        dump_stacks(shared, dumped_for(&facts.incidents, at), at, &dump, &mut out)?;
+    for (at, dump) in &facts.sections.dumps {
+        let at = (*at).clamp(1, MAX_TIME);
+        dump_stacks(shared, dumped_for(&facts.incidents, at), at, dump, &mut out)?;
     }
     Ok(out.waits)
 }

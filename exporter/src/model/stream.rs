@@ -30,6 +30,9 @@ use crate::{ExportError, Warning};
 /// Duration of a wait or other item from which a thread counts as hung, ns.
 const HUNG_TIME: u64 = trace_format::android::ANR_LIMIT_NS;
 
+/// Finds the answer of a recording.
+pub type FindAnswer<'a> = dyn Fn(&Facts<'_>, &Survey) -> Result<Diagnosis, ExportError> + 'a;
+
 /// A recording and the names of its methods.
 pub struct Input<'a> {
     /// Its file name, for errors.
@@ -39,7 +42,7 @@ pub struct Input<'a> {
     /// The names of its methods.
     pub names: Names<'a>,
     /// Finds the answer. It costs another pass over main, so only recordings that may contain a hang are asked.
-    pub answer: &'a dyn Fn() -> Result<Diagnosis, ExportError>,
+    pub answer: &'a FindAnswer<'a>,
     /// Directories of files with symbols, for native stacks.
     pub symbols: &'a [PathBuf],
 }
@@ -90,12 +93,13 @@ pub(crate) fn streamed<K: Sink>(inputs: &[Input<'_>], sink: &mut K) -> Result<St
 
 /// Whether the recording may contain a hang: an ANR, a dump, a lock that a thread waits for at the end, or a
 /// main thread that recorded nothing for long before the end.
-fn may_have_hung(facts: &Facts<'_>, survey: &Survey, main: Option<usize>) -> bool {
+fn may_have_hung(facts: &Facts<'_>, survey: &Survey) -> bool {
+    let main = facts.recording.threads().iter().position(|thread| thread.main);
     let for_long = |since: u64| survey.end.saturating_sub(since) >= HUNG_TIME;
     let waiting = |wait: &LockWait| wait.duration == u64::MAX && for_long(wait.begun);
     !facts.incidents.anrs.is_empty()
         || !facts.incidents.captures.is_empty()
-        || facts.has_dumps()
+        || !facts.sections.dumps.is_empty()
         || facts.sections.native.has_captures()
         || survey.waits.iter().any(waiting)
         || main.is_some_and(|main| survey.last[main] > 0 && for_long(survey.last[main]))
@@ -129,6 +133,33 @@ fn usable_clocks(mut clocks: Vec<Clocks>) -> Vec<Clocks> {
     kept
 }
 
+/// The counts of a recording before any of it is written.
+fn counted(recording: &Recording<dyn Source + '_>) -> Tally {
+    let header = recording.header();
+    let (faults, more_faults) = recording.faults();
+    Tally {
+        // A damaged header's value must leave room for counting.
+        clamped: header.clamped.min(u64::MAX / 2),
+        dropped: header.dropped,
+        overwritten: recording.threads().iter().fold(0, |sum, t| sum.saturating_add(t.overwritten())),
+        faults: faults.len() as u64 + more_faults,
+        ..Tally::default()
+    }
+}
+
+/// Ranks the threads: main, then those whose locks others waited for, then the others in their order.
+fn rank(process: &mut ProcessInfo, owners: &Owners) {
+    let main = process.threads.iter().position(|thread| thread.main);
+    let order = main.into_iter().chain(owners.by_weight(main)).chain(0..process.threads.len());
+    let mut ranked = HashSet::new();
+    for thread in order {
+        let rank = u32::try_from(ranked.len()).unwrap_or(u32::MAX);
+        if ranked.insert(thread) {
+            process.threads[thread].rank = rank;
+        }
+    }
+}
+
 fn one<K: Sink>(
     input: &Input<'_>,
     start: u64,
@@ -138,51 +169,29 @@ fn one<K: Sink>(
     all: &mut Streamed,
     sink: &mut K,
 ) -> Result<(), ExportError> {
-    let recording = input.recording;
-    let header = recording.header();
-    let (faults, more_faults) = recording.faults();
-    let tally = Tally {
-        // A damaged header's value must leave room for counting.
-        clamped: header.clamped.min(u64::MAX / 2),
-        dropped: header.dropped,
-        overwritten: recording.threads().iter().fold(0, |sum, t| sum.saturating_add(t.overwritten())),
-        faults: faults.len() as u64 + more_faults,
-        ..Tally::default()
-    };
+    let (recording, names) = (input.recording, input.names);
     let failed = ExportError::reading(input.file);
-    let mut facts = Facts::of(recording).map_err(failed)?;
-    let mut out = TallySink { sink, tally };
+    let facts = Facts::of(recording).map_err(failed)?;
+    let mut out = TallySink { sink, tally: counted(recording) };
     out.tally.skipped = facts.skipped().total();
-    let survey = facts.survey().map_err(failed)?;
+    let survey = facts.survey(|_, _| {}).map_err(failed)?;
     out.tally.skipped += survey.frames.more;
-    let facts = facts;
     let owners = Owners::of(&facts, &survey.waits, flows).map_err(failed)?;
-    let anrs = &facts.incidents.anrs;
     let system = facts.system();
-    all.warnings.extend(Warning::of_skipped(input.file, facts.skipped()));
-    all.anr = all.anr.or(anrs.first().map(|anr| (anr.since, anr.detected)));
+    all.warnings.extend(Warning::of_skipped(input.file, &facts.all_skipped(&survey)));
+    all.anr = all.anr.or(facts.incidents.anrs.first().map(|anr| (anr.since, anr.detected)));
     all.last = all.last.max(survey.end);
     all.system = all.system.take().or_else(|| Some(system.clone()).filter(system::is_known));
     let mut process = ProcessInfo { system, ..identities.process(recording, first) };
-    let main = process.threads.iter().position(|thread| thread.main);
-    let weighty = owners.by_weight(main);
-    let order = main.into_iter().chain(weighty).chain(0..process.threads.len());
-    let mut ranked = HashSet::new();
-    let order: Vec<usize> = order.filter(|thread| ranked.insert(*thread)).collect();
-    for (rank, thread) in order.into_iter().enumerate() {
-        process.threads[thread].rank = u32::try_from(rank).unwrap_or(u32::MAX);
-    }
+    rank(&mut process, &owners);
     out.sink.process(&process)?;
-    let asked = may_have_hung(&facts, &survey, main);
-    let diagnosis = asked.then(input.answer).transpose()?;
+    let asked = may_have_hung(&facts, &survey);
+    let diagnosis = asked.then(|| (input.answer)(&facts, &survey)).transpose()?;
     let answer = diagnosis.as_ref().and_then(|found| TraceAnswer::of(&found.answer));
     let chain = diagnosis.map(|found| found.chain).unwrap_or_default();
     if let Some(answer) = &answer {
         answer.log(start, &mut out)?;
     }
-
-    let pauses = facts.recorder.pauses();
-    let (names, survey) = (input.names, &survey);
     let tasks = if survey.steps > 0 {
         let (threads, chain, end) = (&process.threads[..], &chain[..], survey.end);
         TaskPlan::of(&PlanInput { facts: &facts, names, threads, flows, chain, end }).map_err(failed)?
@@ -197,42 +206,52 @@ fn one<K: Sink>(
         owners,
         flows,
         facts: &facts,
-        survey,
+        survey: &survey,
         answer,
         tasks,
-        pauses,
+        pauses: facts.recorder.pauses(),
         start,
     };
+    tracks(&shared, input.symbols, &mut all.warnings, &mut out)?;
+    all.counts += out.tally;
+    Ok(())
+}
+
+/// Writes all tracks of a recording.
+fn tracks<K: Sink>(
+    shared: &Shared<'_>,
+    symbols: &[PathBuf],
+    warnings: &mut Vec<Warning>,
+    out: &mut TallySink<'_, K>,
+) -> Result<(), ExportError> {
+    let (survey, anrs) = (shared.survey, &shared.facts.incidents.anrs);
     let mut found = Found {
         wanted_names: anrs.iter().map(|anr| (anr.since, None)).collect(),
         history: MessageList::before(anrs),
         ..Found::default()
     };
-    for (i, thread) in recording.threads().iter().enumerate() {
-        if !out.sink.wants(&process.threads[i]) {
+    for (i, thread) in shared.recording.threads().iter().enumerate() {
+        if !out.sink.wants(&shared.process.threads[i]) {
             continue;
         }
         out.track(Track::Thread(i))?;
         // A thread that ended has nothing open, even if its last words were lost.
         let ended = thread.ended;
         let end = if ended >= survey.last[i] && ended > 0 { ended.min(survey.end) } else { survey.end };
-        ThreadPass::new(&shared, &mut out, &mut found, i).run(end)?;
+        ThreadPass::new(shared, out, &mut found, i).run(end)?;
     }
-    let out = &mut out;
-    incident_track(&shared, &found, out)?;
+    incident_track(shared, &found, out)?;
     let on_jvm = shared.facts.sections.process.is_off_android() && anrs.is_empty();
-    shared.answer.iter().filter(|_| on_jvm).try_for_each(|answer| answer.track(start, out))?;
+    shared.answer.iter().filter(|_| on_jvm).try_for_each(|answer| answer.track(shared.start, out))?;
     found.history.write(out)?;
-    queue_track(&shared, &found.late_messages, out)?;
-    vsync_track(&shared, &found.late_vsyncs, out)?;
-    startup_tracks(&shared, out)?;
-    recorder_track(&shared, out)?;
-    cpu_track(&shared, out)?;
-    system_counters(&shared, out)?;
-    queue_tracks(&shared, out)?;
-    let dumped = stacks(&shared, out)?;
-    native_stacks(&shared, input.symbols, &mut all.warnings, out)?;
-    locks(&shared, &dumped, out)?;
-    all.counts += out.tally;
-    Ok(())
+    queue_track(shared, &found.late_messages, out)?;
+    vsync_track(shared, &found.late_vsyncs, out)?;
+    startup_tracks(shared, out)?;
+    recorder_track(shared, out)?;
+    cpu_track(shared, out)?;
+    system_counters(shared, out)?;
+    queue_tracks(shared, out)?;
+    let dumped = stacks(shared, out)?;
+    native_stacks(shared, symbols, warnings, out)?;
+    locks(shared, &dumped, out)
 }

@@ -86,7 +86,6 @@ pub(crate) struct ThreadPass<'a, 'k, K> {
     pub(super) message: String,
     /// How far below the deepest displayed slice the stack went since that slice started.
     cut: usize,
-    pub(super) waits: u64,
     /// Open waits with a known owner: since when, and the arrow from the release.
     pub(super) waiting: Vec<(u64, u64)>,
     /// Short calls, by the depth of the enclosing slice, innermost last.
@@ -128,7 +127,6 @@ impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
             main: shared.recording.threads()[thread].main,
             message: String::new(),
             cut: 0,
-            waits: 0,
             waiting: Vec::new(),
             short: Vec::new(),
             short_counter: None,
@@ -258,9 +256,9 @@ impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
         }
         let name = name_before(key);
         if self.main && key == typed(types::MESSAGE) && !self.is_in_message() {
-            self.message = name.to_owned();
+            self.message.clone_from(&name);
         }
-        self.push(at, key, Name::Text(name), &args)
+        self.push(at, key, Name::Text(&name), &args)
     }
 
     /// Returns true inside of a message that is shown.
@@ -316,7 +314,7 @@ impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
             return Ok(());
         }
         match *payload {
-            Payload::Message(message) => self.message(at, &message),
+            Payload::Message(message) => self.message(at, &message, items),
             Payload::Frame(frame) => self.frame(at, &frame),
             Payload::Stage(stage) => self.stage(at, stage),
             Payload::Wait(wait) => self.wait(at, &wait, items),

@@ -16,7 +16,12 @@ use crate::ExportError;
 use crate::facts::{Open, OpenStack, typed};
 
 impl<K: Sink> ThreadPass<'_, '_, K> {
-    pub(super) fn message(&mut self, at: u64, message: &Message) -> Result<(), ExportError> {
+    pub(super) fn message(
+        &mut self,
+        at: u64,
+        message: &Message,
+        items: &OpenStack,
+    ) -> Result<(), ExportError> {
         let texts = self.shared.recording.texts();
         let name = labels::message_name(texts, message);
         if self.main {
@@ -51,7 +56,7 @@ impl<K: Sink> ThreadPass<'_, '_, K> {
                 args.extend(flow.map(Arg::flow));
             }
         }
-        let posted = self.posted(at);
+        let posted = self.posted(at, items.next_number());
         args.extend(posted.iter().flat_map(PostedBy::args));
         if self.main
             && let Some(answer) = self.shared.answer.as_ref().filter(|answer| answer.since == Some(at))
@@ -87,15 +92,14 @@ impl<K: Sink> ThreadPass<'_, '_, K> {
     }
 
     pub(super) fn wait(&mut self, at: u64, wait: &Wait, items: &OpenStack) -> Result<(), ExportError> {
-        let ordinal = self.waits;
-        self.waits += 1;
+        let number = items.next_number();
         let texts = self.shared.recording.texts();
         let class = known(texts, wait.class);
         let lock = labels::lock_text(wait.lock);
         let threads = self.shared.recording.threads();
         let owner = threads.iter().position(|t| wait.owner > 0 && t.uid == wait.owner);
         let owner = owner.map(|i| &self.shared.process.threads[i]);
-        let known = self.shared.owners.owner(self.thread, ordinal);
+        let known = self.shared.owners.owner(self.thread, number);
         let owner_name = owner.and_then(|o| o.name.as_deref()).unwrap_or("unknown");
         let name = match owner {
             Some(owner) if wait.kind == WaitKind::Monitor => {
@@ -125,7 +129,7 @@ impl<K: Sink> ThreadPass<'_, '_, K> {
             let name = if wait.kind == WaitKind::Blocking { "class" } else { "lock_class" };
             args.push(Arg::new(name, Value::Text(class)));
         }
-        let task = self.shared.wait_args(self.thread, ordinal);
+        let task = self.shared.wait_args(self.thread, number);
         args.extend(task.iter().flat_map(WaitArgs::args));
         let name = task.as_ref().and_then(|task| task.name(&name)).map_or(name, Cow::Owned);
         self.open(at, typed(types::WAIT), Name::Text(&name), &args)?;

@@ -15,7 +15,7 @@ use serde::Serialize;
 use trace_format::event::{CallId, Wait, WaitKind, types};
 use trace_format::{ReadError, Recording, Source, ids};
 
-use crate::facts::{Facts, Payload, typed};
+use crate::facts::{Facts, Payload, kind_name, typed};
 use crate::method_map::{Fit, MethodMap};
 use crate::model::{Names, wait_name};
 use tree::{CallTree, ROOT};
@@ -243,14 +243,10 @@ fn name_of(names: &Names<'_>, key: u32) -> String {
     if let Some((kind, call)) = wait_of(key) {
         return wait_name(kind, call).into_owned();
     }
-    match key {
-        key if key == typed(types::MESSAGE) => "message".to_owned(),
-        key if key == typed(types::FRAME) => "Choreographer#doFrame".to_owned(),
-        key if key == typed(types::SPAN) => "span".to_owned(),
-        key if key == typed(types::IDLE) => "IdleHandler".to_owned(),
-        key if ids::is_method(key) || key == ids::DISPATCH => names.method(key).into_owned(),
-        _ => "frame stage".to_owned(),
+    if ids::is_method(key) || key == ids::DISPATCH {
+        return names.method(key).into_owned();
     }
+    kind_name(key).to_owned()
 }
 
 #[cfg(test)]

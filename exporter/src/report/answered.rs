@@ -1,15 +1,13 @@
 //! The answer to the question of a report: the hang, the facts about it, and its cause.
 
-use std::path::Path;
-
 use answers::answer::{
     Answer, CauseId, Conclusion, Evidence, HungThread, Observed, Span, Stands, SystemShare, WantedThread,
 };
 use answers::dump::Dump;
 use answers::text::clean;
 use trace_format::event::WaitKind;
-use trace_format::verdict::{Confidence, Outcome, Verdict};
-use trace_format::{Header, Item, ReadError, Source, Thread};
+use trace_format::verdict::Confidence;
+use trace_format::{Header, ReadError, Source, Thread};
 
 use super::busy::busy;
 use super::hang::{Hang, wait_sums};
@@ -18,10 +16,9 @@ use super::native::{self, NativeReport};
 use super::native_summary;
 use super::owners;
 use super::question::Question;
-use super::why::{Chains, PreferenceWrites, STORM_WINDOW};
-use crate::facts::{Facts, Incidents, Survey, Unit, reasons_text};
-use crate::model::Names;
-use crate::native::NativeStacks;
+use super::sources::Sources;
+use super::why::{PreferenceWrites, STORM_WINDOW};
+use crate::facts::{Facts, Sections, Unit, reasons_text};
 use crate::words::thread_name;
 
 /// Maximum delay after a hang of a poll of main's CPU time that still belongs to it, ns.
@@ -33,23 +30,6 @@ const MAX_STACK_DELAY: u64 = 2_000_000_000;
 
 /// The method in which main waits for writes of SharedPreferences (AOSP `QueuedWork.java`, API 21 to 36).
 const WAIT_TO_FINISH: &str = "android.app.QueuedWork.waitToFinish";
-
-/// Everything that was read of a recording.
-pub(super) struct Sources<'a, S: ?Sized> {
-    pub(super) facts: &'a Facts<'a, S>,
-    pub(super) names: &'a Names<'a>,
-    pub(super) survey: &'a Survey,
-    pub(super) native: &'a NativeStacks,
-}
-
-impl<S: Source + ?Sized> Sources<'_, S> {
-    /// The name of the thread with this tid.
-    fn name_of(&self, tid: u32) -> String {
-        let thread = self.facts.recording.threads().iter().find(|thread| thread.tid == tid);
-        let known = || self.native.names.get(&tid).cloned().unwrap_or_else(|| format!("tid {tid}"));
-        thread.map_or_else(known, thread_name)
-    }
-}
 
 /// The hang, if there is one, and the answer.
 pub(super) struct Answered {
@@ -93,10 +73,8 @@ impl Answered {
             && !observed.hung
             && !observed.anr
             && observed.others.is_none()
-            && let Some(unrecorded) = match standing(sources, observed.on_jvm)? {
-                Some(standing) => Some(standing),
-                None => missed_beat(sources, &native, observed.on_jvm),
-            }
+            && let Some(unrecorded) =
+                standing(sources, observed.on_jvm).or_else(|| missed_beat(sources, &native, observed.on_jvm))
         {
             (thread, observed, span) = (unrecorded.thread, unrecorded.observed, Some(unrecorded.span));
         }
@@ -106,7 +84,7 @@ impl Answered {
         let mut answer = Answer::of(&observed, Some(process), pid, thread, span);
         let preference_writes = match &hang {
             Some(hang) if answer.cause.id == CauseId::SharedPreferences => {
-                preference_writes(sources.facts, sources.names, &observed, hang)?
+                preference_writes(sources, &observed, hang)?
             }
             _ => None,
         };
@@ -116,7 +94,7 @@ impl Answered {
             evidence.insert(evidence.len().min(1), Evidence { at: None, text: writes.words() });
         }
         let at_start = match answer.conclusion {
-            Conclusion::NoHang => at_start(sources)?,
+            Conclusion::NoHang => at_start(sources),
             _ => None,
         };
         Ok(Self { hang, observed, answer, at_start, native, preference_writes })
@@ -136,7 +114,7 @@ fn hang<S: Source + ?Sized>(
         hang.cpu = facts.recorder.cpu(thread.tid, hang.since, until);
         hang.busy = busy(facts, names, thread, hang.since, hang.until)?;
         if hang.wait.is_some() {
-            hang.why = Chains::of(facts, names, hang.at)?.why(thread)?;
+            hang.why = sources.chains(hang.at)?.why(thread)?;
         }
         hang.component =
             facts.sections.components.of_message(hang.since, hang.until, facts.sections.process.sdk);
@@ -180,68 +158,50 @@ struct Unrecorded {
 }
 
 /// The thread that did not come on between the two dumps of an attachment: the call that it is in began before the recording.
-fn standing<S: Source + ?Sized>(
-    sources: &Sources<'_, S>,
-    on_jvm: bool,
-) -> Result<Option<Unrecorded>, ReadError> {
-    let facts = sources.facts;
-    let dumps = of_attachment(facts)?;
-    let mut dumps = dumps.iter();
-    let (Some((since, before)), Some((until, after))) = (dumps.next(), dumps.next_back()) else {
-        return Ok(None);
-    };
-    let stands = after.stands_since(before).filter(|_| on_jvm && before.is_held_up());
-    let mut observed = Observed { hung: true, since: *since, noticed: *until, on_jvm, ..Observed::default() };
-    observed.set_dump(*since, before, None, WantedThread::Asked);
-    let (Some(stands), Some(dumped)) = (stands, observed.dumped()) else { return Ok(None) };
+fn standing<S: Source + ?Sized>(sources: &Sources<'_, S>, on_jvm: bool) -> Option<Unrecorded> {
+    let mut dumps = of_attachment(&sources.facts.sections);
+    let ((since, before), (until, after)) = (dumps.next()?, dumps.next_back()?);
+    let stands = after.stands_since(before).filter(|_| on_jvm && before.is_held_up())?;
+    let mut observed = Observed { hung: true, since, noticed: until, on_jvm, ..Observed::default() };
+    observed.set_dump(since, before, None, WantedThread::Asked);
+    let dumped = observed.dumped()?;
     let thread = HungThread { name: dumped.name.clone(), tid: dumped.tid, main: dumped.main };
     // A thread that computes and records nothing is in one call; one that records may be in one after the other.
-    if stands == Stands::Computing && has_recorded(facts, |known| thread_name(known) == thread.name, *since)?
+    if stands == Stands::Computing && has_recorded(sources, |known| thread_name(known) == thread.name, since)
     {
-        return Ok(None);
+        return None;
     }
-    let span = Span { since: *since, duration: until.saturating_sub(*since), ended: false, at_least: true };
-    Ok(Some(Unrecorded { thread, observed, span }))
+    let span = Span { since, duration: until.saturating_sub(since), ended: false, at_least: true };
+    Some(Unrecorded { thread, observed, span })
 }
 
 /// The dumps of the JVM itself with their times: an attachment's first and last one.
-fn of_attachment<S: Source + ?Sized>(facts: &Facts<'_, S>) -> Result<Vec<(u64, Dump)>, ReadError> {
-    if !facts.sections.process.is_off_android() {
-        return Ok(Vec::new());
-    }
-    let mut dumps = facts.dumps().collect::<Result<Vec<_>, _>>()?;
-    dumps.retain(|(_, dump)| dump.answer().is_some_and(|section| !section.is_of_agent()));
-    Ok(dumps)
+fn of_attachment(sections: &Sections) -> impl DoubleEndedIterator<Item = (u64, &Dump)> {
+    let dumps = sections.dumps.iter().filter(|_| sections.process.is_off_android());
+    let of_jvm = dumps.filter(|(_, dump)| dump.answer().is_some_and(|section| !section.is_of_agent()));
+    of_jvm.map(|(at, dump)| (*at, dump))
 }
 
 /// The answer of the dump with which an attachment began, without confidence, if its thread may have hung: calls may be too
 /// short for a hang, or too old to be in the recording.
-fn at_start<S: Source + ?Sized>(sources: &Sources<'_, S>) -> Result<Option<Answer>, ReadError> {
-    let dumps = of_attachment(sources.facts)?;
-    let Some((at, dump)) = dumps.first() else { return Ok(None) };
-    let may_hang = dump.is_held_up() || dump.may_hang() && !has_recorded(sources.facts, |_| true, *at)?;
-    if !may_hang {
-        return Ok(None);
-    }
-    let mut answer = Answer::from(dump);
-    answer.cause.confidence = Confidence::Low;
-    Ok(Some(answer))
+fn at_start<S: Source + ?Sized>(sources: &Sources<'_, S>) -> Option<Answer> {
+    let (at, dump) = of_attachment(&sources.facts.sections).next()?;
+    let may_hang = dump.is_held_up() || dump.may_hang() && !has_recorded(sources, |_| true, at);
+    may_hang.then(|| {
+        let mut answer = Answer::from(dump);
+        answer.cause.confidence = Confidence::Low;
+        answer
+    })
 }
 
 /// Returns true if one of these threads has recorded something since then.
 fn has_recorded<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
+    sources: &Sources<'_, S>,
     is_one: impl Fn(&Thread) -> bool,
     since: u64,
-) -> Result<bool, ReadError> {
-    for thread in facts.recording.threads().iter().filter(|thread| is_one(thread)) {
-        for item in facts.events(thread) {
-            if matches!(item?, Item::Event { time, .. } if time >= since) {
-                return Ok(true);
-            }
-        }
-    }
-    Ok(false)
+) -> bool {
+    let mut threads = sources.facts.recording.threads().iter().zip(&sources.survey.last);
+    threads.any(|(thread, last)| *last >= since && is_one(thread))
 }
 
 /// The first watched thread that missed its heartbeat, if no other thread is known to hang.
@@ -277,7 +237,7 @@ fn observed<S: Source + ?Sized>(
     let recorded = sources.facts;
     let Question { walk, thread, end, .. } = question;
     let (incidents, sections) = (&recorded.incidents, &recorded.sections);
-    let others = others(incidents).map(|(at, verdict)| (at, reasons_text(verdict)));
+    let others = incidents.of_another().map(|(at, verdict)| (at, reasons_text(verdict)));
     let detected = incidents.anrs.iter().map(|anr| anr.detected).next_back();
     let captured = incidents.captures.last().map(|capture| capture.at);
     let at = detected.or(others.as_ref().map(|(at, _)| *at)).or(captured);
@@ -313,7 +273,7 @@ fn observed<S: Source + ?Sized>(
         let later = incidents.anrs.iter().map(|anr| anr.detected).rfind(|at| *at >= hang.until)?;
         Some((hang.until, later))
     });
-    dumped(recorded, *thread, hang, until, &mut facts)?;
+    dumped(recorded, *thread, hang, until, &mut facts);
     if let (Some(thread), true) = (*thread, hang.is_some() || facts.anr) {
         // An ANR that is no hang of main has stacks of the moment of the request.
         let until = hang.map_or(facts.noticed.saturating_add(MAX_STACK_DELAY), |hang| hang.until);
@@ -334,7 +294,7 @@ fn dumped<S: Source + ?Sized>(
     hang: Option<&Hang>,
     until: u64,
     facts: &mut Observed,
-) -> Result<(), ReadError> {
+) {
     let (header, incidents) = (recorded.recording.header(), &recorded.incidents);
     let pid = Some(header.pid).filter(|pid| *pid > 0);
     let named = thread.filter(|thread| !thread.main).map(thread_name);
@@ -346,35 +306,28 @@ fn dumped<S: Source + ?Sized>(
         Some(_) if facts.on_jvm => u64::MAX,
         _ => facts.came_back.map_or(0, |(_, requested)| requested.saturating_add(MAX_DUMP_DELAY)).max(until),
     };
-    for dump in recorded.dumps() {
-        let (at, dump) = dump?;
-        if !(facts.since..=until_dumped).contains(&at) {
-            continue;
+    let since = facts.since;
+    for (at, dump) in recorded.sections.dumps.iter().filter(|(at, _)| (since..=until_dumped).contains(at)) {
+        if !confirmed && let Some(why) = of_another(dump, header) {
+            (facts.anr, facts.others) = (false, Some((*at, why)));
         }
-        if !confirmed && let Some(why) = of_another(&dump, header) {
-            (facts.anr, facts.others) = (false, Some((at, why)));
-        }
-        if facts.set_dump(at, &dump, pid, wanted) && !facts.on_jvm {
-            return Ok(());
+        if facts.set_dump(*at, dump, pid, wanted) && !facts.on_jvm {
+            return;
         }
     }
-    for exit in recorded.exits().take(if facts.anr { usize::MAX } else { 0 }) {
-        let Ok(dump) = Dump::read(Path::new("exit"), &exit?.text[..]) else { continue };
-        if facts.set_dump(0, &dump, pid, wanted) {
-            break;
-        }
+    if facts.anr {
+        let mut dumps = recorded.sections.exits.iter().filter_map(|(_, dump)| dump.as_ref());
+        dumps.any(|dump| facts.set_dump(0, dump, pid, wanted));
     }
-    Ok(())
 }
 
 /// The writes that main waits for, if its stack shows that it waits for the end of all of them.
 fn preference_writes<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
-    names: &Names<'_>,
+    sources: &Sources<'_, S>,
     observed: &Observed,
     hang: &Hang,
 ) -> Result<Option<PreferenceWrites>, ReadError> {
-    let sections = &facts.sections;
+    let sections = &sources.facts.sections;
     let is_wait = |frame: &str| frame.trim_start().trim_start_matches("at ").starts_with(WAIT_TO_FINISH);
     let sampled = sections.samples.within(hang.since, hang.until).any(|sample| sample.frames().any(is_wait));
     let in_snapshot = || sections.snapshot(hang.since, hang.until).is_some_and(|s| s.frames().any(is_wait));
@@ -383,7 +336,7 @@ fn preference_writes<S: Source + ?Sized>(
     if !sampled && !in_snapshot() && !dumped() {
         return Ok(None);
     }
-    Ok(Chains::of(facts, names, hang.at)?.applies(hang.since))
+    Ok(sources.chains(hang.at)?.applies(hang.since))
 }
 
 /// The other process that a dump is about, in words; `None` if it is about the recorded one.
@@ -398,11 +351,4 @@ fn of_another(dump: &Dump, header: &Header) -> Option<String> {
         (None, None) => true,
     };
     (!ours).then(|| format!("the dump is about {}", anr_process.title()))
-}
-
-/// The first signal that was another process's, with its verdict.
-fn others(incidents: &Incidents) -> Option<(u64, &Verdict)> {
-    let mut judged =
-        incidents.captures.iter().filter_map(|capture| Some((capture.at, capture.verdict.as_ref()?)));
-    judged.find(|(_, verdict)| verdict.outcome == Outcome::OtherProcess)
 }

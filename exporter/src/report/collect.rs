@@ -6,14 +6,14 @@ use answers::answer::CauseId;
 use answers::text::clean;
 use trace_format::{ReadError, Recording, Source, Thread};
 
-use super::answered::{Answered, Sources};
+use super::answered::Answered;
 use super::chart::{Chart, ChartBuilder};
 use super::findings::{Report, ThreadCoverage};
 use super::history::BEFORE_WINDOW;
-use super::question::{Question, Wanted, latest};
+use super::question::{Question, Wanted, first_walk, latest, surveyed};
 use super::recorder::recorder_report;
+use super::sources::Sources;
 use super::walk::{Counts, Walk};
-use super::why::Chains;
 use crate::facts::{Facts, Survey};
 use crate::model::start_split;
 use crate::names::names_of;
@@ -46,6 +46,23 @@ impl Report {
         symbols: &[PathBuf],
     ) -> Result<Self, ExportError> {
         build(file, recording, map, symbols, Wanted::Worst)
+    }
+
+    /// As [`Report::with_symbols`], where facts and survey were read already.
+    pub(crate) fn of_facts(
+        file: &Path,
+        facts: &Facts<'_>,
+        survey: &Survey,
+        map: &MethodMap,
+        symbols: &[PathBuf],
+    ) -> Result<Self, ExportError> {
+        let placed = ExportError::reading(file);
+        let (names, name_warning) = names_of(file, facts.recording, map);
+        let native = NativeStacks::of(facts, &names, symbols).map_err(placed)?;
+        let sources = Sources::of(facts, &names, survey, &native);
+        let walk = first_walk(facts, &names).map_err(placed)?;
+        let question = Question::of(&sources, walk, Wanted::Worst, None).map_err(placed)?;
+        answered(file, &sources, question, name_warning)
     }
 
     /// The report on the last stall of main: the last message, or call outside of messages, that took at least
@@ -96,10 +113,9 @@ fn build<S: Source + ?Sized>(
     let placed = ExportError::reading(file);
     let (names, name_warning) = names_of(file, recording, map);
     let mut facts = Facts::of(recording).map_err(placed)?;
-    let survey = facts.survey().map_err(placed)?;
     let latest = match wanted {
         Wanted::Worst => None,
-        Wanted::Latest(least) => latest(&facts, &names, &survey, least).map_err(placed)?,
+        Wanted::Latest(least) => latest(&facts, &names, least).map_err(placed)?,
     };
     if wanted != Wanted::Worst {
         // ANRs of earlier hangs are not about this one.
@@ -108,18 +124,30 @@ fn build<S: Source + ?Sized>(
         facts.incidents.captures.retain(|capture| within(capture.at));
     }
     let facts = facts;
-    let question = Question::of(&facts, &names, &survey, wanted, latest).map_err(placed)?;
+    let (survey, walk) = surveyed(&facts, &names).map_err(placed)?;
     let native = NativeStacks::of(&facts, &names, symbols).map_err(placed)?;
+    let sources = Sources::of(&facts, &names, &survey, &native);
+    let question = Question::of(&sources, walk, wanted, latest).map_err(placed)?;
+    answered(file, &sources, question, name_warning)
+}
+
+/// The report that answers a question.
+fn answered<S: Source + ?Sized>(
+    file: &Path,
+    sources: &Sources<'_, S>,
+    question: Question<'_, S>,
+    name_warning: Option<Warning>,
+) -> Result<Report, ExportError> {
+    let placed = ExportError::reading(file);
     let mut warnings: Vec<Warning> = name_warning.into_iter().collect();
-    warnings.extend(Warning::of_recording(file, recording));
+    warnings.extend(Warning::of_recording(file, sources.facts.recording));
     if question.walk.lost > 0 {
         warnings.push(Warning::Lost { words: question.walk.lost });
     }
-    warnings.extend(Warning::of_skipped(file, facts.skipped()));
-    warnings.extend(native_warnings(file, &native));
-    let sources = Sources { facts: &facts, names: &names, survey: &survey, native: &native };
-    let answered = Answered::of(&sources, &question).map_err(placed)?;
-    let mut report = assembled(&sources, question, answered).map_err(placed)?;
+    warnings.extend(Warning::of_skipped(file, &sources.facts.all_skipped(sources.survey)));
+    warnings.extend(native_warnings(file, sources.native));
+    let answered = Answered::of(sources, &question).map_err(placed)?;
+    let mut report = assembled(sources, question, answered).map_err(placed)?;
     report.file = file.display().to_string();
     report.warnings = warnings;
     Ok(report)
@@ -145,7 +173,7 @@ fn assembled<S: Source + ?Sized>(
     let has_question =
         hang.is_some() || !incidents.anrs.is_empty() || observed.others.is_some() || observed.hung;
     let posters = match answer.cause.id {
-        CauseId::MessageStorm => Chains::of(facts, names, observed.noticed)?.storm(),
+        CauseId::MessageStorm => sources.chains(observed.noticed)?.storm(),
         _ => None,
     };
     Ok(Report {

@@ -41,6 +41,7 @@ mod owners;
 mod platform;
 mod question;
 mod recorder;
+mod sources;
 mod stall;
 mod stretches;
 mod text;

@@ -9,11 +9,11 @@
 //!
 //! The thread is read with the requested moment in mind: the answer is about the stack at that moment.
 
-use trace_format::verdict::Outcome;
 use trace_format::{ReadError, Source, Thread};
 
 use super::MIN_ENDED_HANG;
 use super::idle::Idle;
+use super::sources::Sources;
 use super::stall::Stall;
 use super::walk::{EndedUnit, Walk};
 use crate::facts::{Anr, Facts, Incidents, Survey, last_moment};
@@ -58,29 +58,24 @@ pub(super) struct Question<'a, S: ?Sized> {
 }
 
 impl<'a, S: Source + ?Sized> Question<'a, S> {
-    /// The question about a recording; `latest` is the one hang that is wanted, if not the worst.
+    /// The question about a recording; `walk` is the one over main ([`first_walk`]), and `latest` the one hang that is wanted, if not
+    /// the worst.
     pub(super) fn of(
-        facts: &'a Facts<'a, S>,
-        names: &'a Names<'a>,
-        survey: &Survey,
+        sources: &Sources<'a, S>,
+        mut walk: Walk<'a, S>,
         wanted: Wanted,
         latest: Option<EndedUnit>,
     ) -> Result<Self, ReadError> {
-        let incidents = &facts.incidents;
-        let anr = worst(&incidents.anrs);
+        let Sources { facts, names, survey, .. } = *sources;
+        let anr = worst(&facts.incidents.anrs);
         let end = end_of(facts, survey);
-        let at = incidents.anrs.iter().map(|anr| anr.detected).next_back().or_else(|| others(incidents));
+        let at = asked_at(&facts.incidents);
         let main = facts.main();
-        let mut walk = Walk::new(facts, names);
-        walk.at = at;
-        if let Some(main) = main {
-            walk.run(main, anr.map(|anr| anr.detected))?;
-        }
         if let Some(anr) = anr {
             return Ok(Self { thread: main, asked: Some(Asked::Anr(anr)), walk, at, end, idle: None });
         }
         // Without messages, not only main may hang.
-        let (stall, idle) = if walk.has_messages() { (None, None) } else { Stall::of(facts, names, end)? };
+        let (stall, idle) = if walk.has_messages() { (None, None) } else { Stall::of(sources, end)? };
         let asked = match (&stall, wanted) {
             (Some(stall), _) if !stall.ended => Some(Asked::Open(stall.since)),
             (Some(Stall { since, until, .. }), _) => {
@@ -109,6 +104,45 @@ impl<'a, S: Source + ?Sized> Question<'a, S> {
     }
 }
 
+/// The last ANR or, without one, the first signal that was another process's.
+fn asked_at(incidents: &Incidents) -> Option<u64> {
+    let of_another = || incidents.of_another().map(|(at, _)| at);
+    incidents.anrs.iter().map(|anr| anr.detected).next_back().or_else(of_another)
+}
+
+/// A walk over main as the question about it needs it, and the moment that it asks about.
+fn walk_of<'a, S: Source + ?Sized>(
+    facts: &'a Facts<'a, S>,
+    names: &'a Names<'a>,
+) -> (Walk<'a, S>, Option<u64>) {
+    let mut walk = Walk::new(facts, names);
+    walk.at = asked_at(&facts.incidents);
+    (walk, worst(&facts.incidents.anrs).map(|anr| anr.detected))
+}
+
+/// Reads main.
+pub(super) fn first_walk<'a, S: Source + ?Sized>(
+    facts: &'a Facts<'a, S>,
+    names: &'a Names<'a>,
+) -> Result<Walk<'a, S>, ReadError> {
+    let (mut walk, requested) = walk_of(facts, names);
+    if let Some(main) = facts.main() {
+        walk.run(main, requested)?;
+    }
+    Ok(walk)
+}
+
+/// Reads all threads once, and main as [`first_walk`] does.
+pub(super) fn surveyed<'a, S: Source + ?Sized>(
+    facts: &'a Facts<'a, S>,
+    names: &'a Names<'a>,
+) -> Result<(Survey, Walk<'a, S>), ReadError> {
+    let (mut walk, requested) = walk_of(facts, names);
+    let mut survey = facts.survey(|change, open| walk.visit(change, open, requested))?;
+    walk.finish(std::mem::take(&mut survey.main_open));
+    Ok((survey, walk))
+}
+
 /// The last moment of a recording, or of its worst ANR.
 fn end_of<S: Source + ?Sized>(facts: &Facts<'_, S>, survey: &Survey) -> u64 {
     let requested = worst(&facts.incidents.anrs).map(|anr| anr.detected);
@@ -119,26 +153,17 @@ fn end_of<S: Source + ?Sized>(facts: &Facts<'_, S>, survey: &Survey) -> u64 {
 pub(super) fn latest<S: Source + ?Sized>(
     facts: &Facts<'_, S>,
     names: &Names<'_>,
-    survey: &Survey,
     least: u64,
 ) -> Result<Option<EndedUnit>, ReadError> {
-    let Some(main) = facts.main() else { return Ok(None) };
-    let end = end_of(facts, survey);
     let mut walk = Walk::new(facts, names);
     walk.latest_from = Some(least);
-    walk.run(main, None)?;
+    let mut survey = facts.survey(|change, open| walk.visit(change, open, None))?;
+    walk.finish(std::mem::take(&mut survey.main_open));
+    let end = end_of(facts, &survey);
     Ok(match open_at_end(&walk, end) {
         Some(since) => Some(EndedUnit { since, until: end }),
         None => walk.longest(least),
     })
-}
-
-/// The moment of the first signal that was another process's.
-fn others(incidents: &Incidents) -> Option<u64> {
-    let judged = incidents.captures.iter().filter(|capture| {
-        capture.verdict.as_ref().is_some_and(|verdict| verdict.outcome == Outcome::OtherProcess)
-    });
-    judged.map(|capture| capture.at).next()
 }
 
 /// The ANR to report first: the one that lasted longest. If main was in nothing long (a service, a broadcast,

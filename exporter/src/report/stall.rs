@@ -20,17 +20,17 @@
 use std::cmp::Reverse;
 
 use answers::answer::{
-    CauseId, Claim, Due, FrameView, due_to_dumped, due_to_recorded, is_own, of_recorded, seen,
+    CauseId, Claim, Claims, Due, FrameView, due_to_dumped, due_to_recorded, is_own, of_recorded, seen,
 };
-use answers::dump::{self, Dump, Section};
+use answers::dump::{self, Section};
 use answers::waited::Waited;
 use trace_format::event::{Wait, WaitKind, types};
 use trace_format::{ReadError, Source, Thread};
 
 use super::MIN_ENDED_HANG;
 use super::idle::Idle;
+use super::sources::Sources;
 use super::stretches::{Sign, Stretch, Usual, computing, in_order, recorded};
-use super::why::Chains;
 use crate::facts::{Change, Facts, Payload, typed};
 use crate::model::{Names, owner};
 use crate::words::thread_name;
@@ -56,17 +56,14 @@ pub(super) type Found<'t> = (Option<Stall<'t>>, Option<Idle>);
 
 impl<'t> Stall<'t> {
     /// The question of a program whose recording ends at `end`; no stall if nothing hung.
-    pub(super) fn of<S: Source + ?Sized>(
-        facts: &Facts<'t, S>,
-        names: &Names<'_>,
-        end: u64,
-    ) -> Result<Found<'t>, ReadError> {
-        let dumps = facts.dumps().collect::<Result<Vec<_>, _>>()?;
+    pub(super) fn of<S: Source + ?Sized>(sources: &Sources<'t, S>, end: u64) -> Result<Found<'t>, ReadError> {
+        let Sources { facts, names, .. } = *sources;
+        let dumps = &facts.sections.dumps;
         let mut usual = Usual::default();
         let mut all: Vec<(&'t Thread, Vec<Stretch>)> = Vec::new();
         for thread in facts.recording.threads() {
             let mut found = recorded(facts, thread, end, &mut usual)?;
-            found.extend(computing(facts, thread, &dumps, end)?);
+            found.extend(computing(facts, thread, dumps, end)?);
             let pauses = facts.recorder.pauses();
             let is_paused = |stretch: &Stretch| {
                 pauses.iter().any(|pause| {
@@ -78,8 +75,9 @@ impl<'t> Stall<'t> {
             found.sort_by_key(|stretch| Reverse(stretch.since));
             all.push((thread, found));
         }
-        let mains = MainsWait::of(facts, names, &all)?;
-        let judge = Judge { facts, names, dumps: &dumps, usual: &usual, mains };
+        let mains = MainsWait::of(sources, &all)?;
+        let claims = dumps.iter().filter_map(|(at, dump)| Some((*at, dump.answer()?.claims()))).collect();
+        let judge = Judge { facts, names, claims, usual: &usual, mains };
         let mut best: Option<(Order, Self)> = None;
         let mut idle: Option<(&Thread, Stretch)> = None;
         for (thread, found) in all {
@@ -134,8 +132,7 @@ struct MainsWait {
 
 impl MainsWait {
     fn of<S: Source + ?Sized>(
-        facts: &Facts<'_, S>,
-        names: &Names<'_>,
+        sources: &Sources<'_, S>,
         all: &[(&Thread, Vec<Stretch>)],
     ) -> Result<Option<Self>, ReadError> {
         let of_main = all.iter().filter(|(thread, _)| thread.main);
@@ -148,9 +145,8 @@ impl MainsWait {
         let Some((main, stretch, kind)) = waits.max_by_key(|(_, stretch, _)| stretch.took()) else {
             return Ok(None);
         };
-        // Once it is open, and before its end.
-        let moment = stretch.since.midpoint(stretch.until);
-        let why = Chains::of(facts, names, moment)?.why(main)?;
+        let moment = if stretch.ended { stretch.since.midpoint(stretch.until) } else { stretch.until };
+        let why = sources.chains(moment)?.why(main)?;
         let ender = why.and_then(|why| why.links.get(1).map(|link| link.tid));
         Ok(Some(Self { kind, ender }))
     }
@@ -160,7 +156,8 @@ impl MainsWait {
 struct Judge<'a, 't, S: ?Sized> {
     facts: &'a Facts<'t, S>,
     names: &'a Names<'a>,
-    dumps: &'a [(u64, Dump)],
+    /// The claims of the threads in each dump, with its time.
+    claims: Vec<(u64, Claims<'a>)>,
     usual: &'a Usual,
     mains: Option<MainsWait>,
 }
@@ -171,11 +168,12 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         let place = self.dumped(thread, stretch);
         let daemon = place.is_some_and(|(_, dumped)| dumped.daemon);
         let judged = |claim| Ok(Some(Judged { claim, since: stretch.since, daemon }));
-        if matches!(stretch.sign, Sign::Still(_)) && place.is_some_and(|(section, _)| section.is_starved()) {
+        if matches!(stretch.sign, Sign::Still(_)) && place.is_some_and(|(dump, _)| dump.section.is_starved())
+        {
             return judged(Claim::Waits);
         }
-        let serves = place.is_some_and(|(section, dumped)| section.serves_beside(dumped));
-        let of_dump = place.and_then(|(section, dumped)| section.claim(dumped));
+        let serves = place.is_some_and(|(dump, dumped)| dump.section.serves_beside(dumped));
+        let of_dump = place.and_then(|(dump, dumped)| dump.claim(dumped));
         let dumped = place.map(|(_, dumped)| dumped);
         let is_joined = self.is_joined(thread, place);
         let owed = match (of_dump, thread.main, stretch.sign) {
@@ -217,10 +215,10 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
     }
 
     /// True if main waits for the end of this thread.
-    fn is_joined(&self, thread: &Thread, place: Option<(&Section, &dump::Thread)>) -> bool {
+    fn is_joined(&self, thread: &Thread, place: Option<(&Claims<'_>, &dump::Thread)>) -> bool {
         match &self.mains {
             Some(MainsWait { kind: WaitKind::Join, ender: Some(tid) }) => *tid == thread.tid,
-            _ => place.is_some_and(|(section, dumped)| section.is_joined(dumped)),
+            _ => place.is_some_and(|(dump, dumped)| dump.is_joined(dumped)),
         }
     }
 
@@ -251,15 +249,15 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
     }
 
     /// The thread in the last dump of that time: the longer nothing changes, the more is known.
-    fn dumped(&self, thread: &Thread, stretch: &Stretch) -> Option<(&Section, &dump::Thread)> {
+    fn dumped(&self, thread: &Thread, stretch: &Stretch) -> Option<(&Claims<'_>, &dump::Thread)> {
         let name = thread_name(thread);
         // The last dump of all is taken after the last event.
         let until = if stretch.ended { stretch.until } else { u64::MAX };
-        let within = self.dumps.iter().rev().filter(|(at, _)| (stretch.since..=until).contains(at));
-        within.filter_map(|(_, dump)| dump.answer()).find_map(|section| {
-            let mut threads = section.threads.iter();
+        let mut within = self.claims.iter().rev().filter(|(at, _)| (stretch.since..=until).contains(at));
+        within.find_map(|(_, dump)| {
+            let mut threads = dump.section.threads.iter();
             let dumped = threads.find(|dumped| dumped.name.as_deref() == Some(name.as_str()));
-            Some((section, dumped.or_else(|| self.renamed(section, stretch))?))
+            Some((dump, dumped.or_else(|| self.renamed(dump.section, stretch))?))
         })
     }
 
@@ -276,8 +274,8 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
 
     /// True if a thread is in the program's own code, and not in a library's alone: idle workers of a server wait there for
     /// requests, in queues of its own.
-    fn is_in_program(&self, stretch: &Stretch, dumped: Option<(&Section, &dump::Thread)>) -> bool {
-        let main = dumped.and_then(|(section, _)| outermost(section.main()?));
+    fn is_in_program(&self, stretch: &Stretch, dumped: Option<(&Claims<'_>, &dump::Thread)>) -> bool {
+        let main = dumped.and_then(|(dump, _)| outermost(dump.section.main()?));
         let named = &self.facts.recording.header().process_name;
         let of_name = || Some(named.as_str()).filter(|name| !name.ends_with(".jar"));
         let Some(program) = main.or_else(of_name).map(owner) else { return true };
@@ -358,14 +356,8 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
                 idle = idle.saturating_add(within(open.begun, until));
             }
         }
-        let open = spans.open();
-        let waits = (0..open.depth()).filter_map(|depth| match open.payload(depth) {
-            Some(Payload::Wait(wait)) => Some((wait, open.frames()[depth].begun)),
-            _ => None,
-        });
-        let last =
-            waits.take(1).filter(|(wait, _)| is_idle(wait)).map(|(_, since)| within(since, stretch.until));
-        Ok(idle.saturating_add(last.sum()))
+        let outermost = spans.open().waits().next().filter(|(.., wait)| is_idle(wait));
+        Ok(outermost.map_or(idle, |(_, since, _)| idle.saturating_add(within(since, stretch.until))))
     }
 
     /// The time at which a thread last records something in a stretch of another one, except in its first and its last second:

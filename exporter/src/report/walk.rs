@@ -18,7 +18,7 @@ use super::long_waits::{LongWait, LongWaits, MIN_SLOW};
 use super::open_item::{OpenItem, OpenItemKind};
 use crate::facts::Unit;
 use crate::facts::{
-    Change, EndedBy, Facts, Open, OpenStack, Payload, UnitKind, is_message, name_before, typed,
+    Change, EndedBy, Facts, Open, OpenStack, Payload, UnitKind, is_message, kind_name, name_before, typed,
 };
 use crate::model::{Names, message_name, wait_name};
 use crate::words::thread_name;
@@ -122,8 +122,6 @@ pub(super) struct Walk<'a, S: ?Sized> {
     longest: [Option<EndedUnit>; 2],
     /// With it, `longest` has the last ones that took at least this long, ns.
     pub(super) latest_from: Option<u64>,
-    /// The last method left before the requested moment.
-    pub(super) last_left: Option<u32>,
     /// By duration: start, kind and name.
     slow: BinaryHeap<Reverse<(u64, u64, SlowKind, String)>>,
     pub(super) waits: LongWaits,
@@ -149,7 +147,6 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
             at_unit: None,
             longest: [None; 2],
             latest_from: None,
-            last_left: None,
             slow: BinaryHeap::new(),
             waits: LongWaits::default(),
             long_calls: LongCalls::default(),
@@ -159,24 +156,36 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
     pub(super) fn run(&mut self, thread: &'a Thread, requested: Option<u64>) -> Result<(), ReadError> {
         let mut spans = self.facts.spans(thread);
         while let Some((change, open)) = spans.change()? {
-            if let Change::Lost { words } = change {
-                self.lost = self.lost.saturating_add(words);
-            }
-            let Some(time) = change.time() else { continue };
-            self.until(time, requested, open);
-            self.change(&change, open);
+            self.visit(&change, open, requested);
         }
-        self.open = spans.into_open();
+        self.finish(spans.into_open());
+        Ok(())
+    }
+
+    /// Takes a change of the thread, and what is open until then.
+    #[inline]
+    pub(super) fn visit(&mut self, change: &Change<'_>, open: &OpenStack, requested: Option<u64>) {
+        if let Change::Lost { words } = change {
+            self.lost = self.lost.saturating_add(*words);
+        }
+        if let Some(time) = change.time() {
+            self.until(time, requested, open);
+            self.change(change, open);
+        }
+    }
+
+    /// Ends with the items that are still open.
+    pub(super) fn finish(&mut self, open: OpenStack) {
+        self.open = open;
         if self.at.take().is_some() {
             self.at_unit = self.unit();
         }
-        Ok(())
     }
 
     /// Keeps what is open at the wanted moments before `time`.
     fn until(&mut self, time: u64, requested: Option<u64>, open: &OpenStack) {
         if requested.is_some_and(|at| at < time) && self.requested.is_none() {
-            self.requested = Some(self.items(open));
+            self.requested = Some(items(self.facts, self.names, open));
             self.requested_depth = open.unit().unwrap_or(0);
             self.unit_at_request = self.unit_of(open);
         }
@@ -273,16 +282,14 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         match stage_of(key) {
             Some(stage) => stage.to_owned(),
             None if ids::is_method(key) || key == ids::DISPATCH => self.names.method(key).into_owned(),
-            None if key == typed(types::FRAME) => "Choreographer#doFrame".to_owned(),
-            None if key == typed(types::WAIT) => "wait".to_owned(),
-            None => "span".to_owned(),
+            None => kind_name(key).to_owned(),
         }
     }
 
     /// Handles the end of the innermost item.
     fn closed(&mut self, open: &OpenStack, at: u64, by: EndedBy) {
         let (facts, names, depth) = (self.facts, self.names, open.depth() - 1);
-        let Open { key, begun, .. } = open.frames()[depth];
+        let begun = open.frames()[depth].begun;
         if by != EndedBy::Outer {
             self.ended(open, at);
         }
@@ -294,9 +301,6 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         }
         if by == EndedBy::Skipped {
             self.counts.frames = self.counts.frames.saturating_sub(1);
-        }
-        if by == EndedBy::End && self.requested.is_none() && ids::is_method(key) {
-            self.last_left = Some(key);
         }
     }
 
@@ -394,13 +398,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
 
     /// The open items, outermost first.
     pub(super) fn snapshot(&self) -> Vec<StackItem> {
-        self.items(&self.open)
-    }
-
-    fn items(&self, open: &OpenStack) -> Vec<StackItem> {
-        let depth = open.depth();
-        let shown = depth.saturating_sub(MAX_STACK)..depth;
-        shown.map(|depth| stack_item(self.facts, self.names, open, depth)).collect()
+        items(self.facts, self.names, &self.open)
     }
 
     /// The slowest items that ended before `until`, slowest first. A message that consists almost entirely of
@@ -438,10 +436,27 @@ pub(super) fn stack_at<'a, S: Source + ?Sized>(
     thread: &'a Thread,
     at: u64,
 ) -> Result<(Vec<StackItem>, Option<String>), ReadError> {
-    let mut walk = Walk::new(facts, names);
-    walk.run(thread, Some(at))?;
-    let stack = walk.requested.take().unwrap_or_else(|| walk.snapshot());
-    Ok((stack, walk.last_left.map(|id| names.method(id).into_owned())))
+    let mut spans = facts.spans(thread);
+    let mut last_left = None;
+    let left = |last_left: Option<u32>| last_left.map(|id| names.method(id).into_owned());
+    while let Some((change, open)) = spans.change()? {
+        if change.time().is_some_and(|time| time > at) {
+            return Ok((items(facts, names, open), left(last_left)));
+        }
+        if let Change::Closed { open, by: EndedBy::End, .. } = change
+            && ids::is_method(open.key)
+        {
+            last_left = Some(open.key);
+        }
+    }
+    Ok((items(facts, names, spans.open()), left(last_left)))
+}
+
+/// The open items, outermost first.
+fn items<S: Source + ?Sized>(facts: &Facts<'_, S>, names: &Names<'_>, open: &OpenStack) -> Vec<StackItem> {
+    let depth = open.depth();
+    let shown = depth.saturating_sub(MAX_STACK)..depth;
+    shown.map(|depth| stack_item(facts, names, open, depth)).collect()
 }
 
 fn stack_item<S: Source + ?Sized>(
@@ -464,7 +479,7 @@ fn stack_item<S: Source + ?Sized>(
             None if ids::is_method(open.key) || open.key == ids::DISPATCH => {
                 names.method(open.key).into_owned()
             }
-            None => name_before(open.key).to_owned(),
+            None => name_before(open.key),
         },
     };
     let wait = if let Some(Payload::Wait(wait)) = payload { Some(*wait) } else { None };

@@ -11,11 +11,9 @@ use super::activity::{Activity, FrameView};
 use super::due::{Due, due_to_dumped};
 use super::dumped_why::DumpedWhy;
 use super::id::CauseId;
+use super::own::is_of_jdk;
 use super::{StackLine, is_own, stack, thread_activity};
 use crate::dump::{Dump, FactValue, LockGraph, Section, StateKind, Thread};
-
-/// The packages of the JDK's classes.
-const JDK: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
 
 /// The claim of a thread to be the one that hangs, the strongest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -63,11 +61,10 @@ impl Section {
         if !self.threads.iter().any(|thread| thread.form.is_of_hotspot()) {
             return main;
         }
-        let graph = LockGraph::from(self);
-        let threads = Threads::of(self, &graph);
-        let claims = self.threads.iter().filter_map(|thread| Some((threads.claim(thread)?, thread)));
+        let claims = self.claims();
+        let all = self.threads.iter().filter_map(|thread| Some((claims.claim(thread)?, thread)));
         // A daemon serves others.
-        claims.min_by_key(|(claim, thread)| (*claim, thread.daemon)).map(|(_, thread)| thread).or(main)
+        all.min_by_key(|(claim, thread)| (*claim, thread.daemon)).map(|(_, thread)| thread).or(main)
     }
 }
 
@@ -88,15 +85,17 @@ impl Section {
             .any(|fact| fact.key == "vm" && fact.value == FactValue::Text("by anrscope".to_owned()))
     }
 
-    /// The claim of one of its threads.
-    pub fn claim(&self, thread: &Thread) -> Option<Claim> {
-        Threads::of(self, &LockGraph::from(self)).claim(thread)
-    }
-
-    /// True if main waits for the end of this thread, and can wait for no other's.
+    /// The claims of its threads.
     #[must_use]
-    pub fn is_joined(&self, thread: &Thread) -> bool {
-        joined(self, self.main()).is_some_and(|joined| std::ptr::eq(joined, thread))
+    pub fn claims(&self) -> Claims<'_> {
+        let graph = LockGraph::from(self);
+        let mut waiters: HashMap<Option<u64>, usize> = HashMap::new();
+        for edge in &graph.edges {
+            *waiters.entry(edge.address).or_default() += 1;
+        }
+        let cyclic = graph.deadlocks.iter().flatten().copied().collect();
+        let main = self.main();
+        Claims { section: self, graph, waiters, cyclic, main, joined: joined(self, main) }
     }
 
     /// True if another thread of the program waits for the console, a client or an event: a result may wait for the same.
@@ -202,10 +201,12 @@ fn has_run(was: &Thread, is: &Thread) -> bool {
     }
 }
 
-/// The threads of a process, read once.
-struct Threads<'a> {
-    section: &'a Section,
-    graph: &'a LockGraph,
+/// The threads of a process, which claim to be the one that hangs.
+#[derive(Debug)]
+pub struct Claims<'a> {
+    /// The process.
+    pub section: &'a Section,
+    graph: LockGraph,
     /// The number of threads that wait for each lock.
     waiters: HashMap<Option<u64>, usize>,
     /// The threads of all deadlocks.
@@ -214,18 +215,16 @@ struct Threads<'a> {
     joined: Option<&'a Thread>,
 }
 
-impl<'a> Threads<'a> {
-    fn of(section: &'a Section, graph: &'a LockGraph) -> Self {
-        let mut waiters: HashMap<Option<u64>, usize> = HashMap::new();
-        for edge in &graph.edges {
-            *waiters.entry(edge.address).or_default() += 1;
-        }
-        let cyclic = graph.deadlocks.iter().flatten().copied().collect();
-        let main = section.main();
-        Self { section, graph, waiters, cyclic, main, joined: joined(section, main) }
+impl Claims<'_> {
+    /// True if main waits for the end of this thread, and can wait for no other's.
+    #[must_use]
+    pub fn is_joined(&self, thread: &Thread) -> bool {
+        self.joined.is_some_and(|joined| std::ptr::eq(joined, thread))
     }
 
-    fn claim(&self, thread: &Thread) -> Option<Claim> {
+    /// The claim of one of the threads.
+    #[must_use]
+    pub fn claim(&self, thread: &Thread) -> Option<Claim> {
         let is_main = self.main.is_some_and(|main| std::ptr::eq(main, thread));
         let depth = own_frames(thread);
         if !is_main && depth == 0 {
@@ -262,7 +261,7 @@ impl<'a> Threads<'a> {
             Due::Unknown if !is_main => Some(Claim::Waits),
             Due::Unknown if !joins => Some(Claim::MainWaits),
             Due::Nothing if is_main && depth > 2 => Some(Claim::MainRests),
-            _ if self.joined.is_some_and(|joined| std::ptr::eq(joined, thread)) => Some(Claim::Joined),
+            _ if self.is_joined(thread) => Some(Claim::Joined),
             _ => Some(Claim::Idle(Reverse(depth))),
         }
     }
@@ -276,7 +275,7 @@ impl<'a> Threads<'a> {
 
     /// True if the dump shows which threads have to end the wait, and what holds these up.
     fn explains(&self, thread: &Thread) -> bool {
-        DumpedWhy::of(self.section, thread, self.graph).is_some_and(|why| why.links.len() > 1)
+        DumpedWhy::of(self.section, thread, &self.graph).is_some_and(|why| why.links.len() > 1)
     }
 
     /// True if another thread waits for a lock that this one owns, or for one that a chain of owners leads from.
@@ -293,10 +292,9 @@ fn own_frames(thread: &Thread) -> usize {
 
 /// The number of frames of the program, and of libraries that have called it. The code of a lambda only forwards the call.
 fn called_frames(thread: &Thread) -> usize {
-    let is_jdks = |class: &str| JDK.iter().any(|package| class.starts_with(package));
     let called = |frame: &FrameView<'_>| match frame {
         FrameView::Java { class, method, .. } => {
-            !is_jdks(class) && !class.contains("$$Lambda") && !method.starts_with("lambda$")
+            !is_of_jdk(class) && !class.contains("$$Lambda") && !method.starts_with("lambda$")
         }
         _ => false,
     };

@@ -33,7 +33,7 @@ mod system_share;
 mod wait_cause;
 
 pub use activity::{Activity, FrameView, classify, counted, is_stub, parts, remote_call};
-pub use asked::{Claim, Stands};
+pub use asked::{Claim, Claims, Stands};
 pub use cause::{Cause, Evidence};
 pub use due::{Due, due_to_dumped, due_to_recorded};
 pub use dump_summary::{DumpSummary, Wanted as WantedThread};

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use trace_format::Event;
 use trace_format::event::{ConcurrencyStep, Message, Wait};
+use trace_format::{Event, ids};
 
-use super::Newest;
-use crate::facts::survey::MAX_NESTED;
+use super::{Newest, Run};
+use crate::facts::{Change, Open, OpenStack, Payload};
 
-/// Maximum number of waits, messages and starts of tasks kept of each, the newest ones.
+/// Maximum number of waits, messages, outermost calls and starts of tasks kept of each, the newest ones.
 const MAX_OF_EACH: usize = 1 << 16;
 
 /// A wait of a thread.
@@ -16,8 +16,8 @@ const MAX_OF_EACH: usize = 1 << 16;
 pub(crate) struct Waiting {
     /// Index of the thread.
     pub(crate) thread: usize,
-    /// Index among that thread's waits, from 0.
-    pub(crate) ordinal: u64,
+    /// The wait's number on that thread ([`OpenStack::number`]).
+    pub(crate) number: u64,
     pub(crate) begun: u64,
     /// `None` if it was open at the end.
     pub(crate) ended: Option<u64>,
@@ -35,8 +35,8 @@ impl Waiting {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Dispatched {
     pub(crate) thread: usize,
-    /// Index among that thread's messages, from 0.
-    pub(crate) ordinal: u64,
+    /// The message's number on that thread ([`OpenStack::number`]).
+    pub(crate) number: u64,
     pub(crate) at: u64,
     pub(crate) message: Message,
     /// The first object whose own code began to run in it, 0 if none did: the Runnable that was posted.
@@ -50,22 +50,19 @@ pub(super) struct Surroundings {
     pub(super) waits: Vec<Waiting>,
     /// By time.
     pub(super) messages: Vec<Dispatched>,
+    /// Outermost calls of all threads but main, by time: they are the starts of tasks that are no lambdas.
+    pub(super) calls: Vec<Run>,
     /// The call whose entry came right before a task began, by its thread and that moment: when, and its method.
     pub(super) entered: HashMap<(usize, u64), (u64, u32)>,
 }
 
-/// Collects them from the events of all threads, one thread after another.
+/// Collects them from the changes of all threads, one thread after another.
 #[derive(Debug)]
 pub(super) struct Around {
     waits: Newest<Waiting>,
     messages: Newest<Dispatched>,
+    calls: Newest<Run>,
     entered: HashMap<(usize, u64), (u64, u32)>,
-    thread: usize,
-    /// The call that the last event entered.
-    last: Option<(u64, u32)>,
-    open: Vec<Waiting>,
-    message: Option<Dispatched>,
-    next: (u64, u64),
 }
 
 impl Around {
@@ -73,83 +70,110 @@ impl Around {
         Self {
             waits: Newest::new(MAX_OF_EACH),
             messages: Newest::new(MAX_OF_EACH),
+            calls: Newest::new(MAX_OF_EACH),
             entered: HashMap::new(),
-            thread: 0,
-            last: None,
-            open: Vec::new(),
-            message: None,
-            next: (0, 0),
         }
     }
 
-    /// The events of this thread follow.
-    pub(super) fn thread(&mut self, thread: usize) {
-        self.flush();
-        (self.thread, self.next) = (thread, (0, 0));
+    /// The changes of this thread follow.
+    pub(super) fn thread(&mut self, thread: usize) -> AroundThread<'_> {
+        AroundThread { all: self, thread, last: None, message: None, methods: 0, outermost: None }
     }
 
-    fn flush(&mut self) {
-        for wait in std::mem::take(&mut self.open) {
-            self.waits.push(wait);
-        }
-        self.lost();
+    /// All threads were seen.
+    pub(super) fn finish(self) -> Surroundings {
+        let Self { waits, messages, calls, entered } = self;
+        let (mut waits, mut messages, mut calls) = (waits.into_vec(), messages.into_vec(), calls.into_vec());
+        waits.sort_by_key(|wait| (wait.thread, wait.begun, wait.number));
+        messages.sort_by_key(|message| message.at);
+        calls.sort_by_key(|call| call.begun);
+        Surroundings { waits, messages, calls, entered }
     }
+}
 
-    /// Events are missing here.
-    pub(super) fn lost(&mut self) {
-        self.last = None;
-        // What runs now may be another message's.
-        if let Some(message) = self.message.take() {
-            self.messages.push(message);
-        }
-    }
+/// One thread's part.
+#[derive(Debug)]
+pub(super) struct AroundThread<'a> {
+    all: &'a mut Around,
+    thread: usize,
+    /// The call that the last event entered.
+    last: Option<(u64, u32)>,
+    message: Option<Dispatched>,
+    /// The number of open calls, and the outermost of them if its begin was recorded.
+    methods: usize,
+    outermost: Option<Run>,
+}
 
-    pub(super) fn event(&mut self, at: u64, event: &Event) {
+impl AroundThread<'_> {
+    pub(super) fn change(&mut self, change: &Change<'_>, items: &OpenStack) {
         let last = self.last.take();
-        let thread = self.thread;
-        match *event {
-            Event::Enter(id) => self.last = Some((at, id)),
-            Event::Concurrency(what) if what.step == ConcurrencyStep::Started => {
-                let room = self.entered.len() < MAX_OF_EACH;
-                if let Some(entered) = last.filter(|(_, id)| *id == what.method && room) {
-                    self.entered.insert((thread, at), entered);
-                }
-                // What runs later in the message was called by what runs first.
-                if let Some(mut message) = self.message.take() {
-                    message.object = what.object;
-                    self.messages.push(message);
-                }
+        match *change {
+            Change::Opened { open, .. } if ids::is_method(open.key) => self.entered(open),
+            Change::Closed { open, until, .. } if ids::is_method(open.key) => {
+                self.methods -= 1;
+                self.left(Some(until));
             }
-            Event::MessageBegin(message) => {
-                let ordinal = self.next.1;
-                self.next.1 += 1;
-                self.lost();
-                let dispatched = Dispatched { thread, ordinal, at, message, object: 0 };
+            Change::Opened { open, payload: Some(Payload::Message(message)) } => {
+                self.message_ends();
+                let (number, thread) = (items.next_number(), self.thread);
+                let dispatched = Dispatched { thread, number, at: open.begun, message: *message, object: 0 };
                 self.message = (message.is_queued() && message.handler != 0).then_some(dispatched);
             }
-            Event::MessageEnd => self.lost(),
-            Event::WaitBegin(wait) => {
-                let ordinal = self.next.0;
-                self.next.0 += 1;
-                if self.open.len() < MAX_NESTED {
-                    self.open.push(Waiting { thread, ordinal, begun: at, ended: None, wait });
-                }
+            Change::Closed { payload: Some(Payload::Message(_)), .. } => self.message_ends(),
+            Change::Closed { open, payload: Some(Payload::Wait(wait)), until, .. } => {
+                let number = items.number(items.depth() - 1).unwrap_or_default();
+                self.waited((number, open.begun, *wait), Some(until));
             }
-            Event::WaitEnd => {
-                if let Some(wait) = self.open.pop() {
-                    self.waits.push(Waiting { ended: Some(at), ..wait });
+            Change::Event { time, event: Event::Concurrency(what) }
+                if what.step == ConcurrencyStep::Started =>
+            {
+                let room = self.all.entered.len() < MAX_OF_EACH;
+                if let Some(entered) = last.filter(|(_, id)| *id == what.method && room) {
+                    self.all.entered.insert((self.thread, time), entered);
                 }
+                // What runs later in the message was called by what runs first.
+                if let Some(message) = &mut self.message {
+                    message.object = what.object;
+                }
+                self.message_ends();
             }
+            // What runs now may be another message's.
+            Change::Lost { .. } | Change::Fault => self.message_ends(),
             _ => {}
         }
     }
 
-    /// All events were seen.
-    pub(super) fn finish(mut self) -> Surroundings {
-        self.flush();
-        let (mut waits, mut messages) = (self.waits.into_vec(), self.messages.into_vec());
-        waits.sort_by_key(|wait| (wait.thread, wait.begun, wait.ordinal));
-        messages.sort_by_key(|message| message.at);
-        Surroundings { waits, messages, entered: self.entered }
+    fn entered(&mut self, open: Open) {
+        let Open { key: method, begun, before } = open;
+        if !before {
+            self.last = Some((begun, method));
+            let run = Run { thread: self.thread, begun, ended: None, method, does: 0 };
+            self.outermost = self.outermost.or((self.methods == 0).then_some(run));
+        }
+        self.methods += 1;
+    }
+
+    /// Keeps the outermost call if it has ended, or is open at the end.
+    fn left(&mut self, ended: Option<u64>) {
+        if (self.methods == 0 || ended.is_none())
+            && let Some(call) = self.outermost.take()
+        {
+            self.all.calls.push(Run { ended, ..call });
+        }
+    }
+
+    fn message_ends(&mut self) {
+        self.message.take().into_iter().for_each(|message| self.all.messages.push(message));
+    }
+
+    fn waited(&mut self, (number, begun, wait): (u64, u64, Wait), ended: Option<u64>) {
+        self.all.waits.push(Waiting { thread: self.thread, number, begun, ended, wait });
+    }
+
+    /// The thread has no more changes: these items are still open.
+    pub(super) fn finish(mut self, items: &OpenStack) {
+        items.waits().for_each(|wait| self.waited(wait, None));
+        self.message_ends();
+        self.left(None);
     }
 }

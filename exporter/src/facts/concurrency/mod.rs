@@ -11,10 +11,9 @@ mod tasks;
 use std::collections::HashMap;
 
 use trace_format::event::{Concurrency, ConcurrencyStep};
-use trace_format::{Event, Item, ReadError, Source, TextId, ids};
+use trace_format::{Event, ReadError, Source, TextId};
 
-use super::Facts;
-use super::stack::OpenStack;
+use super::{Change, Facts};
 pub(crate) use around::Waiting;
 use around::{Around, Surroundings};
 pub(crate) use posts::{Posted, Posts};
@@ -23,8 +22,6 @@ pub(crate) use tasks::{Run, Submission, Suspension, Task, TaskCodes, TaskState};
 
 /// Maximum number of steps kept, the newest ones.
 const MAX_STEPS: usize = 1 << 18;
-/// Maximum number of outermost calls kept, the newest ones: they are the starts of tasks that are no lambdas.
-const MAX_CALLS: usize = 1 << 16;
 
 /// A step, on a thread of the recording.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -61,61 +58,36 @@ impl ConcurrentWork {
     ) -> Result<Self, ReadError> {
         let recording = facts.recording;
         let mut around = Around::new();
-        let (mut steps, mut calls) = (Newest::new(MAX_STEPS), Newest::new(MAX_CALLS));
+        let mut steps = Newest::new(MAX_STEPS);
         for (thread, info) in recording.threads().iter().enumerate() {
-            let mut stack = OpenStack::default();
-            let mut open: Option<Run> = None;
-            around.thread(thread);
-            for item in recording.events(info) {
-                let Item::Event { time, event } = item? else {
-                    // Calls may be missing: what follows is not known to be outermost.
-                    stack.clear();
-                    open = None;
-                    around.lost();
-                    continue;
-                };
-                if time > at {
+            let mut around = around.thread(thread);
+            let mut spans = facts.spans(info);
+            while let Some((change, items)) = spans.change()? {
+                if change.time().is_some_and(|time| time > at) {
                     break;
                 }
-                around.event(time, &event);
-                match event {
-                    Event::Concurrency(what) => steps.push(Step { at: time, thread, what }),
-                    Event::Enter(id) if ids::is_method(id) && !info.main => {
-                        if stack.depth() == 0 {
-                            open = Some(Run { thread, begun: time, ended: None, method: id, does: 0 });
-                        }
-                        stack.push(id, time);
-                    }
-                    Event::Exit(id) => {
-                        let Some(depth) = stack.find(id) else { continue };
-                        stack.truncate(depth);
-                        if depth == 0
-                            && let Some(call) = open.take()
-                        {
-                            calls.push(Run { ended: Some(time), ..call });
-                        }
-                    }
-                    _ => {}
+                around.change(&change, items);
+                if let Change::Event { time, event: Event::Concurrency(what) } = change {
+                    steps.push(Step { at: time, thread, what: *what });
                 }
             }
-            open.into_iter().for_each(|call| calls.push(call));
+            around.finish(spans.open());
         }
+        let around = around.finish();
         let dropped = steps.dropped;
         let mut steps = steps.into_vec();
         // Of one thread in order, and threads' times are exact.
         steps.sort_by_key(|step| step.at);
-        let mut calls = calls.into_vec();
-        calls.sort_by_key(|call| call.begun);
         let group = |thread: usize| {
             let name = recording.threads().get(thread).and_then(|thread| thread.name.as_deref());
             tasks::group(name.unwrap_or_default()).to_owned()
         };
-        let tasks = TaskIndex::of(&steps, &calls, codes, group, |text| {
+        let tasks = TaskIndex::of(&steps, &around.calls, codes, group, |text| {
             recording.texts().get(text).unwrap_or_default()
         });
         let parts = steps.iter().filter(|step| step.what.step == ConcurrencyStep::PartOf);
         let whole = parts.map(|step| (step.what.object, (step.what.other, step.what.other_class))).collect();
-        Ok(Self { steps, tasks, whole, around: around.finish(), dropped })
+        Ok(Self { steps, tasks, whole, around, dropped })
     }
 
     /// Whether any step was recorded.

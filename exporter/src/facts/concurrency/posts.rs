@@ -86,7 +86,7 @@ impl Posts {
             let exact = rest.is_empty();
             if rest.iter().all(|other| site(*other) == site(first)) {
                 let posted = Posted { task: first, exact };
-                posts.by_message.insert((message.thread, message.ordinal), posted);
+                posts.by_message.insert((message.thread, message.number), posted);
             }
             // Of several any one: each post has one message at most.
             posts.dispatched.insert(first, (message.at, message.thread, exact));
@@ -97,7 +97,7 @@ impl Posts {
 
     /// All messages whose post is known: thread, number, and post.
     pub(crate) fn all(&self) -> impl Iterator<Item = (usize, u64, Posted)> {
-        self.by_message.iter().map(|((thread, ordinal), posted)| (*thread, *ordinal, *posted))
+        self.by_message.iter().map(|((thread, number), posted)| (*thread, *number, *posted))
     }
 
     /// When the message of a task was dispatched, by which thread, and whether it was exactly this one's.
@@ -169,9 +169,9 @@ mod tests {
     /// The posts of messages: time, class of the callback, object that ran in it, and due time.
     fn found(tasks: &[Task], messages: &[(u64, TextId, u32, u64)]) -> Vec<Option<(u64, bool)>> {
         let dispatched =
-            |(ordinal, (at, callback, object, due)): (usize, &(u64, TextId, u32, u64))| Dispatched {
+            |(number, (at, callback, object, due)): (usize, &(u64, TextId, u32, u64))| Dispatched {
                 thread: 0,
-                ordinal: ordinal as u64,
+                number: number as u64,
                 at: *at,
                 message: Message { callback: *callback, handler: HANDLER, due: *due, ..Message::default() },
                 object: *object,
@@ -181,8 +181,8 @@ mod tests {
 
     fn posts_of(tasks: &[Task], all: Vec<Dispatched>) -> Vec<Option<(u64, bool)>> {
         let posts = Posts::of(tasks, &all, text);
-        let of = |ordinal: u64| {
-            let (_, _, posted) = posts.all().find(|(_, number, _)| *number == ordinal)?;
+        let of = |wanted: u64| {
+            let (_, _, posted) = posts.all().find(|(_, number, _)| *number == wanted)?;
             Some((tasks[posted.task].submitted.at, posted.exact))
         };
         (0..all.len() as u64).map(of).collect()
@@ -206,10 +206,10 @@ mod tests {
     fn the_identity_of_the_callback_decides() {
         let tasks = posted(&[(10, 100, RUNNABLE, 1, false), (20, 200, RUNNABLE, 2, false)]);
         let message = |object| Message { callback: RUNNABLE, handler: HANDLER, object, ..Message::default() };
-        let dispatched = |ordinal: u64, object| Dispatched {
+        let dispatched = |number: u64, object| Dispatched {
             thread: 0,
-            ordinal,
-            at: 30 + ordinal,
+            number,
+            at: 30 + number,
             message: message(object),
             object: 0,
         };

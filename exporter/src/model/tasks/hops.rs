@@ -49,7 +49,7 @@ impl<'p, 'i> Hops<'p, 'i> {
     pub(super) fn run(mut self) -> Parts {
         (0..self.waits.len()).for_each(|at| self.wait(at));
         let keyed = self.waits.iter().zip(self.slices);
-        let slices = keyed.map(|((waiting, _), slice)| ((waiting.thread, waiting.ordinal), slice)).collect();
+        let slices = keyed.map(|((waiting, _), slice)| ((waiting.thread, waiting.number), slice)).collect();
         (slices, self.marks, self.runs)
     }
 

@@ -12,15 +12,13 @@ use crate::ExportError;
 pub(in crate::model) struct Upcoming<'a> {
     marks: &'a [Mark],
     runs: &'a [RunSlice],
-    /// Number of messages so far.
-    messages: u64,
 }
 
 impl<'a> Upcoming<'a> {
     pub(in crate::model) fn of(plan: &'a TaskPlan, thread: usize) -> Self {
         let marks = plan.marks.get(&thread).map_or(&[][..], Vec::as_slice);
         let runs = plan.runs.get(&thread).map_or(&[][..], Vec::as_slice);
-        Self { marks, runs, messages: 0 }
+        Self { marks, runs }
     }
 
     /// When the next instant is due.
@@ -100,8 +98,8 @@ impl Shared<'_> {
     }
 
     /// What is known of the wait with this number.
-    pub(in crate::model) fn wait_args(&self, thread: usize, ordinal: u64) -> Option<WaitArgs<'_>> {
-        let slice = self.tasks.waits.get(&(thread, ordinal))?;
+    pub(in crate::model) fn wait_args(&self, thread: usize, number: u64) -> Option<WaitArgs<'_>> {
+        let slice = self.tasks.waits.get(&(thread, number))?;
         let task = slice.task.map(|(task, _)| task);
         let executor = task.and_then(|task| self.executor(task));
         Some(WaitArgs { slice, text: task.map(|task| self.task_text(task)), executor })
@@ -198,12 +196,10 @@ impl<'a, K: Sink> ThreadPass<'a, '_, K> {
         Ok(opened)
     }
 
-    /// The post of the message that begins at `at`, if it is known.
-    pub(in crate::model) fn posted(&mut self, at: u64) -> Option<PostedBy<'a>> {
-        let ordinal = self.tasks.messages;
-        self.tasks.messages += 1;
+    /// The post of the message with this number, which begins at `at`, if it is known.
+    pub(in crate::model) fn posted(&self, at: u64, number: u64) -> Option<PostedBy<'a>> {
         let shared = self.shared;
-        let (posted, flow) = *shared.tasks.messages.get(&(self.thread, ordinal))?;
+        let (posted, flow) = *shared.tasks.messages.get(&(self.thread, number))?;
         let submitted = shared.tasks.work.tasks()[posted.task].submitted.at;
         let before = posted.exact.then(|| at.saturating_sub(submitted));
         Some(PostedBy { text: shared.task_text(posted.task), before, flow })

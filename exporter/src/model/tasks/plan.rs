@@ -30,10 +30,10 @@ impl TaskPlan {
         let mut waits: Vec<(&Waiting, Target)> =
             work.waits().filter_map(|waiting| Some((waiting, targets.of(waiting)?))).collect();
         let duration = |waiting: &Waiting| waiting.ended.unwrap_or(input.end).saturating_sub(waiting.begun);
-        waits.sort_by_key(|(waiting, _)| (Reverse(duration(waiting)), waiting.thread, waiting.ordinal));
+        waits.sort_by_key(|(waiting, _)| (Reverse(duration(waiting)), waiting.thread, waiting.number));
         let more_waits = waits.len().saturating_sub(MAX_WAITS);
         waits.truncate(MAX_WAITS);
-        waits.sort_by_key(|(waiting, _)| (waiting.begun, waiting.thread, waiting.ordinal));
+        waits.sort_by_key(|(waiting, _)| (waiting.begun, waiting.thread, waiting.number));
 
         let fates = fates(&work, &posts);
         let mut plan = Shown {
@@ -52,10 +52,10 @@ impl TaskPlan {
         let mut queues = Queues::of(&plan, &shown);
         let mut messages = HashMap::new();
         let mut arrows = HashMap::new();
-        for (thread, ordinal, posted) in posts.all() {
+        for (thread, number, posted) in posts.all() {
             let arrow = (posted.exact && shown.contains(&posted.task)).then(|| input.flows.next());
             arrows.extend(arrow.map(|arrow| (posted.task, arrow)));
-            messages.insert((thread, ordinal), (posted, arrow));
+            messages.insert((thread, number), (posted, arrow));
         }
         let mut in_order: Vec<usize> = shown.iter().copied().collect();
         in_order.sort_unstable();
@@ -63,19 +63,8 @@ impl TaskPlan {
             plan.show(task, arrows.get(&task).copied(), &mut queues);
         }
         let (wait_slices, hop_marks, hop_runs) = Hops::new(&plan, &waits, &targets, &mut queues).run();
-        let Shown { mut marks, mut runs, .. } = plan;
-        for (thread, mark) in hop_marks {
-            marks.entry(thread).or_default().push(mark);
-        }
-        for ((thread, task), flows) in hop_runs {
-            if let Some(run) =
-                runs.get_mut(&thread).and_then(|runs| runs.iter_mut().find(|run| run.task == task))
-            {
-                run.flows.extend(flows);
-            }
-        }
-        marks.values_mut().for_each(|marks| marks.sort_by_key(|mark| mark.at));
-        runs.values_mut().for_each(|runs| runs.sort_by_key(|run| run.entered));
+        plan.add(hop_marks, hop_runs);
+        let Shown { marks, runs, .. } = plan;
         let started = fates.iter().enumerate().filter_map(|(task, fate)| match fate {
             Fate::Started { at, .. } => Some((task, *at)),
             _ => None,
@@ -104,6 +93,19 @@ impl Shown<'_> {
         let more = tasks.len().saturating_sub(MAX_TASKS);
         tasks.truncate(MAX_TASKS);
         (tasks.into_iter().collect(), more as u64)
+    }
+
+    /// Adds the instants and arrows of waits, and brings all into the order of time.
+    fn add(&mut self, hop_marks: Vec<(usize, Mark)>, hop_runs: HashMap<(usize, usize), Vec<u64>>) {
+        for (thread, mark) in hop_marks {
+            self.marks.entry(thread).or_default().push(mark);
+        }
+        for ((thread, task), flows) in hop_runs {
+            let mut runs = self.runs.get_mut(&thread).into_iter().flatten();
+            runs.find(|run| run.task == task).into_iter().for_each(|run| run.flows.extend(&flows));
+        }
+        self.marks.values_mut().for_each(|marks| marks.sort_by_key(|mark| mark.at));
+        self.runs.values_mut().for_each(|runs| runs.sort_by_key(|run| run.entered));
     }
 
     /// What a thread does when it hands a task over.

@@ -233,7 +233,7 @@ pub(super) struct Chains<'a, S: ?Sized> {
     facts: &'a Facts<'a, S>,
     names: &'a Names<'a>,
     work: ConcurrentWork,
-    at: u64,
+    pub(super) at: u64,
 }
 
 impl<'a, S: Source + ?Sized> Chains<'a, S> {

@@ -1,5 +1,6 @@
 //! A sink that keeps the model, for comparison with traces.
 
+use exporter::facts::{Facts, Survey};
 use exporter::model::{
     AnrRow, Arg, Filter, FrameRow, Input, LogLine, Name, Names, ProcessInfo, Sink, StackRow, Tally, Track,
     Unit, Value, stream,
@@ -219,7 +220,9 @@ pub fn collect_part(bytes: &[u8], map: &MethodMap, selection: &Selection) -> (Co
     let names = Names::new(Some(map));
     let mut collected = Collected::default();
     let file = std::path::Path::new("test.anrscope");
-    let answer = || exporter::Report::build(file, &recording, map).map(exporter::model::Diagnosis::from);
+    let answer = |_: &Facts<'_>, _: &Survey| {
+        exporter::Report::build(file, &recording, map).map(exporter::model::Diagnosis::from)
+    };
     let inputs = [Input { file, recording: &recording, names, answer: &answer, symbols: &[] }];
     let tally = if selection.is_all() {
         stream(&inputs, &mut collected).unwrap()
