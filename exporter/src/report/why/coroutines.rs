@@ -29,8 +29,8 @@ enum Leads<'w> {
     Task(&'w Task, Option<WhyCause>),
     /// To this explanation.
     Ends(Resolved<'w>),
-    /// To an object that no task belongs to.
-    Object(u32, TextId),
+    /// To an object that no task belongs to, from the last task if any was passed.
+    Object(u32, TextId, Option<&'w Task>),
     Unknown(Option<&'w Task>),
 }
 
@@ -65,7 +65,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
             }
             Leads::Ends(resolved) => resolved,
             Leads::Unknown(task) => Resolved { task, ..Resolved::unknown("future") },
-            Leads::Object(object, class) => self.by_hand(object, class),
+            Leads::Object(object, class, task) => Resolved { task, ..self.by_hand(object, class) },
         };
         Ok(if is_coroutine { Resolved { waits_for: "coroutine", ..resolved } } else { resolved })
     }
@@ -87,7 +87,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
     /// Follows stages to the one before, and suspended coroutines to what they wait for.
     fn leads(&self, object: u32, class: TextId) -> Leads<'_> {
         let (mut object, mut class, mut cause) = (object, class, None);
-        let mut given: Option<&Task> = None;
+        let (mut given, mut passed): (Option<&Task>, Option<&Task>) = (None, None);
         for _ in 0..MAX_LINKS {
             let task = given.take().or_else(|| self.work.task_of(object));
             // A stage runs when the one before it is done.
@@ -101,7 +101,8 @@ impl<S: Source + ?Sized> Chains<'_, S> {
                 (object, class) = (before, of);
                 continue;
             }
-            let Some(task) = task else { return Leads::Object(object, class) };
+            let Some(task) = task else { return Leads::Object(object, class, passed) };
+            passed = Some(task);
             let suspension = match (task.state(), &task.suspension) {
                 (TaskState::Queued, _) if task.is_stage => return Leads::Unknown(Some(task)),
                 (TaskState::Running | TaskState::Queued, _) => return Leads::Task(task, cause),

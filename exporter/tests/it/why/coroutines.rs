@@ -209,6 +209,19 @@ fn a_mutex_leads_to_the_coroutine_that_has_it() {
 }
 
 #[test]
+fn a_coroutine_that_waits_for_an_iterator_of_a_channel_is_named() {
+    let why = chain(|mut builder, _, k| {
+        let iterator = builder.text("kotlinx.coroutines.channels.BufferedChannel$BufferedChannelIterator");
+        builder.main("main", |main| {
+            run_blocking(main, k);
+            suspends(1_003, main, (700, iterator, BODY_CODE), k);
+        })
+    });
+    let task = why.links[0].task.as_ref().unwrap();
+    assert_eq!((task.state, task.suspended_at), ("suspended", Some("Channel")));
+}
+
+#[test]
 fn a_coroutine_that_may_have_gone_on_is_not_explained() {
     let why = chain(|builder, _, k| {
         builder

@@ -16,7 +16,7 @@ use crate::dump::{JavaFrame, Thread};
 const SELECTORS: &[&str] =
     &["sun.nio.ch.SelectorImpl", "sun.nio.ch.EPoll", "sun.nio.ch.KQueue", "sun.nio.ch.WEPoll", "io.netty."];
 /// The pool of kotlinx.coroutines.
-pub(super) const COROUTINES: &str = "DefaultDispatcher-worker";
+const COROUTINES: &str = "DefaultDispatcher-worker";
 
 impl<'a> Chain<'a> {
     /// The conclusion, and the link of the pool.
@@ -93,8 +93,55 @@ impl<'a> Chain<'a> {
 fn waits_for_its_pool(seen: &Seen<'_>) -> bool {
     match seen.does {
         Does::Waits(Awaited::OpenFuture) => seen.runs_a_stage,
-        Does::Waits(Awaited::Coroutine) => seen.pool == Some(COROUTINES),
+        Does::Waits(Awaited::Coroutine) => seen.runs_a_coroutine,
         Does::Waits(awaited) => awaited.is_of_a_task(),
         Does::Idle | Does::Sleeps | Does::Works => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::answer::{CauseId, Observed, WantedThread};
+    use crate::dump::Dump;
+
+    /// A thread that waits in `runBlocking`, called from these frames.
+    fn thread(number: u32, name: &str, callers: &[&str]) -> String {
+        let waits = [
+            "jdk.internal.misc.Unsafe.park",
+            "java.util.concurrent.locks.LockSupport.parkNanos",
+            "kotlinx.coroutines.BlockingCoroutine.joinBlocking",
+            "kotlinx.coroutines.BuildersKt.runBlocking",
+        ];
+        let mut text =
+            format!("\n\"{name}\" #{number} prio=5 tid=0x{number:016x} nid=0x{number:x} waiting\n");
+        text += "   java.lang.Thread.State: TIMED_WAITING (parking)\n";
+        waits.iter().chain(callers).for_each(|frame| text += &format!("\tat {frame}(A.kt:1)\n"));
+        text
+    }
+
+    fn cause(workers: &[&str]) -> Option<CauseId> {
+        let mut text = "Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode):\n".to_owned();
+        text += &thread(1, "main", &["a.MainKt.main"]);
+        for (number, name) in (2..).zip(["notify-1", "notify-2"]) {
+            text += &thread(number, name, workers);
+        }
+        let mut facts = Observed::default();
+        facts.set_dump(0, &Dump::read(Path::new("dump"), text.as_bytes()).unwrap(), None, WantedThread::Main);
+        facts.dumped()?.why.as_ref()?.found.as_ref().map(|found| found.cause)
+    }
+
+    #[test]
+    fn pools_whose_threads_wait_for_coroutines_in_coroutines_are_exhausted() {
+        let of_a_pool = [
+            "java.util.concurrent.ThreadPoolExecutor.runWorker",
+            "java.util.concurrent.ThreadPoolExecutor$Worker.run",
+        ];
+        let in_a_coroutine =
+            [&["a.Fanout.sendAll", "kotlinx.coroutines.DispatchedTask.run"][..], &of_a_pool].concat();
+        assert_eq!(cause(&in_a_coroutine), Some(CauseId::PoolExhausted));
+        // Whose coroutines they wait for is not known.
+        assert_eq!(cause(&[&["a.Fanout.sendAll"][..], &of_a_pool].concat()), None);
     }
 }

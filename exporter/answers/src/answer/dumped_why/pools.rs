@@ -29,11 +29,7 @@ const RUNS_A_TASK: &[(&str, &str)] = &[
 ];
 /// Classes whose frames show no work of a thread's own: the starts of their names.
 const PLATFORM: &[&str] = &[
-    "java.lang.Object",
-    "java.lang.Thread",
-    "java.lang.VMThread",
-    "java.lang.ref.",
-    "java.lang.Daemons",
+    "java.lang.",
     "java.util.Timer",
     "java.util.concurrent.",
     "jdk.internal.",
@@ -71,6 +67,8 @@ pub(super) struct Seen<'a> {
     pub(super) runs_a_future: bool,
     /// Whether it runs a task of a `CompletableFuture`.
     pub(super) runs_a_stage: bool,
+    /// Whether it runs a coroutine, for a dispatcher.
+    pub(super) runs_a_coroutine: bool,
 }
 
 impl<'a> Seen<'a> {
@@ -97,6 +95,9 @@ impl<'a> Seen<'a> {
             pool,
             runs_a_future: has("java.util.concurrent.FutureTask", &run) || has(scheduled, &run),
             runs_a_stage: stages.iter().any(|stage| has(stage, &["run"])),
+            // The classes of the coroutines' own threads may be obfuscated.
+            runs_a_coroutine: name.starts_with(COROUTINE_THREADS)
+                || has("kotlinx.coroutines.DispatchedTask", &["run"]),
         })
     }
 }

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use trace_format::verdict::Confidence;
 
 use super::awaited::Awaited;
-use super::exhausted::COROUTINES;
 use super::link::DumpedLink;
 use super::pools::{Does, Seen};
 use super::{Chain, DumpedCause, Step, related};
@@ -56,7 +55,7 @@ impl<'a> Chain<'a> {
         // Other code than a task's may complete an open future, or count a latch down.
         let by_a_task = step.awaited.is_of_a_task()
             || step.awaited == Awaited::OpenFuture && group.iter().all(|one| one.seen.runs_a_stage)
-            || step.awaited == Awaited::Coroutine && first.pool == Some(COROUTINES)
+            || step.awaited == Awaited::Coroutine && first.runs_a_coroutine
             || step.awaited != Awaited::Join && group.len() > 1;
         let is_sure =
             group.iter().all(|one| one.stated) && !step.awaited.is_vague() && (decides || alone && by_a_task);
