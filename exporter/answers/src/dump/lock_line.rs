@@ -44,9 +44,10 @@ pub struct LockLine {
 }
 
 impl LockLine {
-    /// A wait for another thread that initialises `class`.
-    pub(super) fn for_class(class: &str, owner: Option<u32>) -> Self {
-        let class = Some(format!("java.lang.Class<{class}>"));
+    /// A wait for another thread that initialises `class`, if it is known which.
+    pub(super) fn for_class(class: Option<&str>, owner: Option<u32>) -> Self {
+        let of = class.map_or_else(String::new, |class| format!("<{class}>"));
+        let class = Some(format!("java.lang.Class{of}"));
         Self { kind: LockKind::WaitingForClass, address: None, class, owner, frame: None }
     }
 
@@ -98,7 +99,7 @@ pub(crate) fn of_debugger(text: &str) -> Option<(&str, LockLine)> {
 pub(crate) fn parse(text: &str) -> Option<LockLine> {
     let rest = text.strip_prefix("- ")?;
     if let Some(class) = rest.strip_prefix("waiting on the Class initialization monitor for ") {
-        return Some(LockLine::for_class(class.trim(), None));
+        return Some(LockLine::for_class(Some(class.trim()), None));
     }
     let kinds = [
         ("waiting to lock ", LockKind::WaitingToLock),

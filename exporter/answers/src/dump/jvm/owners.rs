@@ -75,17 +75,44 @@ fn initialisers(section: &mut Section) {
         return;
     }
     let still = |tid: u32| section.standing.iter().any(|one| one.tid == tid && one.computes_in.is_none());
+    let mut at_a_class: Vec<u32> = by.iter().map(|(_, tid)| *tid).collect();
+    let mut unknown: Vec<u32> = Vec::new();
     for thread in &mut section.threads {
         let Some(tid) = thread.tid else { continue };
         let mut others = by.iter().filter(|(_, by)| *by != tid);
         if still(tid) && in_java(thread) {
             let only = others.clone().next().filter(|_| others.clone().count() == 1);
-            thread.locks.extend(only.map(|(class, by)| LockLine::for_class(class, Some(*by))));
+            match only {
+                Some((class, by)) => thread.locks.push(LockLine::for_class(Some(class), Some(*by))),
+                None => unknown.push(tid),
+            }
         }
         for lock in thread.locks.iter_mut().filter(|lock| lock.owner.is_none()) {
             let Some(class) = lock.initialised() else { continue };
             lock.owner = others.find(|(of, _)| of == class).map(|(_, by)| *by);
         }
+        if thread.locks.iter().any(is_for_class) && !at_a_class.contains(&tid) {
+            at_a_class.push(tid);
+        }
+    }
+    of_subclasses(section, &at_a_class, &unknown);
+}
+
+fn is_for_class(lock: &LockLine) -> bool {
+    lock.kind == LockKind::WaitingForClass
+}
+
+/// Finds the thread that initialises a class whose initialiser is on no stack: it is still at the super class, so it runs the
+/// initialiser of that or waits for it. Only one other thread may be at a class. In the agent's dump the class is `unknown`, too.
+fn of_subclasses(section: &mut Section, at_a_class: &[u32], unknown: &[u32]) {
+    for thread in &mut section.threads {
+        let mut others = at_a_class.iter().filter(|tid| Some(**tid) != thread.tid);
+        let (Some(only), None) = (others.next(), others.next()) else { continue };
+        if thread.tid.is_some_and(|tid| unknown.contains(&tid)) {
+            thread.locks.push(LockLine::for_class(None, Some(*only)));
+        }
+        let unowned = |lock: &&mut LockLine| lock.owner.is_none() && is_for_class(lock);
+        thread.locks.iter_mut().filter(unowned).for_each(|lock| lock.owner = Some(*only));
     }
 }
 
@@ -99,5 +126,43 @@ fn number(section: &mut Section) {
             next = next.saturating_add(1);
             thread.tid = Some(next);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::dump::Dump;
+
+    /// The owners of the classes that the threads of a dump wait for.
+    fn owners(text: &str) -> Vec<Option<u32>> {
+        let head = "Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode):\n";
+        let dump = Dump::read(Path::new("dump"), format!("{head}{text}").as_bytes()).unwrap();
+        let threads = &dump.sections[0].threads;
+        threads.iter().map(|thread| thread.locks.first().and_then(|lock| lock.owner)).collect()
+    }
+
+    fn thread(number: u32, frames: &[&str]) -> String {
+        let mut text =
+            format!("\n\"t-{number}\" #{number} prio=5 tid=0x{number:016x} nid=0x{number:x} runnable\n");
+        text += "   java.lang.Thread.State: RUNNABLE\n";
+        for frame in frames {
+            text += &match frame.strip_prefix('-') {
+                Some(class) => format!("\t- waiting on the Class initialization monitor for {class}\n"),
+                None => format!("\tat {frame}(A.java:1)\n"),
+            };
+        }
+        text
+    }
+
+    #[test]
+    fn classes_whose_initialiser_has_not_begun_belong_to_the_thread_at_their_super_class() {
+        let of_base = thread(12, &["a.Base.<clinit>", "-a.Derived", "a.Main.left"]);
+        let of_derived = thread(13, &["a.Main.right", "-a.Base"]);
+        assert_eq!(owners(&format!("{of_base}{of_derived}")), [Some(13), Some(12)]);
+        let another = thread(14, &["a.Other.<clinit>", "a.Main.other"]);
+        let found = owners(&format!("{of_base}{of_derived}{another}"));
+        assert_eq!(found, [None, Some(12), None], "either may be at the super class");
     }
 }
