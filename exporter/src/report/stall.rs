@@ -168,10 +168,6 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         let place = self.dumped(thread, stretch);
         let daemon = place.is_some_and(|(_, dumped)| dumped.daemon);
         let judged = |claim| Ok(Some(Judged { claim, since: stretch.since, daemon }));
-        if matches!(stretch.sign, Sign::Still(_)) && place.is_some_and(|(dump, _)| dump.section.is_starved())
-        {
-            return judged(Claim::Waits);
-        }
         let serves = place.is_some_and(|(dump, dumped)| dump.section.serves_beside(dumped));
         let of_dump = place.and_then(|(dump, dumped)| dump.claim(dumped));
         let dumped = place.map(|(_, dumped)| dumped);
@@ -200,8 +196,13 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
             return Ok(None);
         }
         let is_unusual = || self.usual.is_unusual(stretch);
+        let is_starved = || {
+            let is_still = matches!(stretch.sign, Sign::Still(_));
+            is_still && place.is_some_and(|(dump, dumped)| dump.section.is_starved(dumped))
+        };
         match self.due(thread, stretch, dumped)? {
             Due::Owed => judged(owed),
+            Due::Nothing | Due::Unknown if is_starved() => judged(Claim::Waits),
             Due::Nothing => Ok(None),
             Due::Unknown if is_of_library => Ok(None),
             Due::Unknown | Due::Result if is_unusual() => judged(owed),

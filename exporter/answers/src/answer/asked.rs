@@ -25,7 +25,7 @@ pub enum Claim {
     },
     /// Main that waits for a lock, or for a thread which waits for main's lock.
     MainBlocked,
-    /// Waiting for a lock: the more others do, the stronger.
+    /// Waiting for a lock, or for another thread while it owns one: the more others wait for that lock, the stronger.
     Lock(Reverse<usize>),
     /// Main that computes, or to which the end of another wait is owed.
     MainHeldUp,
@@ -112,9 +112,9 @@ impl Section {
         })
     }
 
-    /// True if no thread can go on by itself: main has ended, and the others wait for each other, without a limit of time and for
-    /// nothing outside of the process.
-    pub fn is_starved(&self) -> bool {
+    /// True if no thread can go on by itself, and this one waits for what another one has to do, not for its end: all wait for each
+    /// other, without a limit of time and for nothing outside of the process.
+    pub fn is_starved(&self, thread: &Thread) -> bool {
         let waits = |thread: &Thread| {
             let of_process =
                 !matches!(thread_activity(thread), Activity::Of(CauseId::NetworkIo | CauseId::Idle));
@@ -122,7 +122,7 @@ impl Section {
         };
         let mut own = self.threads.iter().filter(|thread| own_frames(thread) > 0);
         // With daemons alone the program ends.
-        self.main().is_none()
+        thread_activity(thread) != Activity::Of(CauseId::ThreadJoin)
             && own.clone().any(|thread| !thread.daemon)
             && own.all(waits)
             && !self.threads.iter().any(serves)
@@ -140,8 +140,23 @@ fn serves(thread: &Thread) -> bool {
         }
         _ => false,
     };
-    let is_timed = state.starts_with("TIMED_WAITING") && stack::seen(thread).all(|frame| !is_of_vm(frame));
+    // A worker of a pool that ends if no work comes serves nobody.
+    let is_timed = state.starts_with("TIMED_WAITING")
+        && stack::seen(thread).all(|frame| !is_of_vm(frame))
+        && (has_delayed_work(thread) || !stack::seen(thread).any(takes_work));
     is_timed || stack::seen(thread).any(is_polling)
+}
+
+fn takes_work(frame: FrameView<'_>) -> bool {
+    matches!(
+        frame,
+        FrameView::Java { class: "java.util.concurrent.ThreadPoolExecutor", method: "getTask", .. }
+    )
+}
+
+fn has_delayed_work(thread: &Thread) -> bool {
+    let class = "java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue";
+    stack::seen(thread).any(|frame| matches!(frame, FrameView::Java { class: of, .. } if of == class))
 }
 
 /// True for the frames of threads that each JVM has.
@@ -155,7 +170,9 @@ impl Dump {
     #[must_use]
     pub fn may_hang(&self) -> bool {
         let asked = self.answer().and_then(|section| Some((section, section.asked()?)));
-        asked.is_some_and(|(section, thread)| due_to_dumped(thread) != Due::Nothing || section.is_starved())
+        asked.is_some_and(|(section, thread)| {
+            due_to_dumped(thread) != Due::Nothing || section.is_starved(thread)
+        })
     }
 
     /// True if the end of its thread's wait is owed to it, or the thread computes.
@@ -256,6 +273,10 @@ impl Claims<'_> {
                 Some(Claim::Reads(Reverse(called_frames(thread))))
             }
             Due::Owed => Some(Claim::HeldUp),
+            // They wait because it does.
+            Due::Unknown | Due::Result if self.owns_a_lock(thread) => {
+                Some(Claim::Lock(Reverse(self.waiters_of(thread) + 1)))
+            }
             Due::Result if is_main => Some(Claim::MainsResult),
             Due::Result => Some(Claim::Result),
             Due::Unknown if !is_main => Some(Claim::Waits),
@@ -280,7 +301,11 @@ impl Claims<'_> {
 
     /// True if another thread waits for a lock that this one owns, or for one that a chain of owners leads from.
     fn owns_a_lock(&self, thread: &Thread) -> bool {
-        self.graph.edges.iter().any(|edge| Some(edge.to) == thread.tid)
+        self.waiters_of(thread) > 0
+    }
+
+    fn waiters_of(&self, thread: &Thread) -> usize {
+        self.graph.edges.iter().filter(|edge| Some(edge.to) == thread.tid).count()
     }
 }
 
@@ -334,6 +359,12 @@ mod tests {
         "RUNNABLE sun.nio.ch.Net.accept java.net.ServerSocket.accept a.Server.next a.Server.run";
     const TAKES: &str = "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.LinkedBlockingQueue.take a.Belt.pack a.Belt.run";
     const ACQUIRES: &str = "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.Semaphore.acquire a.Door.enter a.Door.run";
+    /// Waits for a result, and owns lock 2.
+    const GETS_AS_OWNER: &str =
+        "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.FutureTask.get a.Book.sync +2 a.Book.run";
+    /// A worker of a pool that ends if it gets no work.
+    const NO_WORK: &str = "TIMED_WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.SynchronousQueue.poll java.util.concurrent.ThreadPoolExecutor.getTask";
+    const NEXT_TICK: &str = "TIMED_WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue.take java.util.concurrent.ThreadPoolExecutor.getTask";
     /// Waits for lock 2, which [`OWNS`] has.
     const BLOCKED: &str = "BLOCKED a.Book.add -2 a.Book.run";
     const OWNS: &str = "TIMED_WAITING java.lang.Thread.sleep a.Book.hold +2 a.Book.run";
@@ -373,6 +404,7 @@ mod tests {
             (AWAITS, &[("loop", LOOPS), ("peer", READS)], "main"),
             (SLEEPS, &[("owner", OWNS), ("late", BLOCKED)], "late"),
             (READS, &[("owner", OWNS), ("late", BLOCKED)], "late"),
+            (SLEEPS, &[("late", BLOCKED), ("owner", GETS_AS_OWNER)], "owner"),
             (SLEEPS, &[("peer", READS), ("door", ACQUIRES)], "door"),
             (JOINS, &[("loop", LOOPS), ("peer", READS)], "peer"),
             (JOINS, &[("daemon old", COMPUTES), ("new", COMPUTES)], "new"),
@@ -404,6 +436,9 @@ mod tests {
         // Main has ended, and nobody is left who could fill the queue; a client could.
         assert_eq!(says(&[("packer", TAKES)]), (true, false));
         assert_eq!(says(&[("packer", TAKES), ("server", ACCEPTS)]), (false, false));
+        // Nor is anybody while main itself takes from the queue; the next task of a schedule could.
+        assert_eq!(says(&[("main", TAKES), ("worker", NO_WORK)]), (true, false));
+        assert_eq!(says(&[("main", TAKES), ("timer", NEXT_TICK)]), (false, false));
     }
 
     #[test]

@@ -30,8 +30,8 @@ pub struct DumpSummary {
     pub stack: Vec<StackLine>,
     /// True if nothing is owed to it: it waits for work, for a time or for a client.
     pub(crate) idle: bool,
-    /// If samples show that it computed for seconds, the innermost method of the app's that they share.
-    pub(crate) computes_in: Option<Site>,
+    /// If samples show that it computed for seconds, where.
+    pub(crate) computes: Option<Computes>,
     /// The call to another process that it is in, such as `IFoo.bar`.
     pub(crate) remote: Option<String>,
     /// The engine whose code is on its stack.
@@ -137,12 +137,12 @@ impl DumpSummary {
                 .then(|| activity::classify(stack::seen(main), &state)),
             stack: stack::of_thread(main),
             idle: match due_to_dumped(main) {
-                Due::Nothing => true,
+                Due::Nothing => !section.is_starved(main),
                 // Main of a server waits for its end.
                 Due::Unknown => section.serves_beside(main),
                 Due::Owed | Due::Result => false,
             },
-            computes_in: computes_in(section, main),
+            computes: Computes::of(section, main),
             remote: remote_call(stack::seen(main)),
             engine: stack::seen(main).take(ENGINE_FRAMES).find_map(activity::engine),
             uninterruptible: main.native_state == Some('D')
@@ -207,13 +207,23 @@ impl DumpSummary {
     }
 }
 
-/// The innermost method of the app's that samples of the thread share, if they show that it computed.
-fn computes_in(section: &Section, thread: &Thread) -> Option<Site> {
-    let standing = section.standing.iter().find(|standing| Some(standing.tid) == thread.tid)?;
-    let method = standing.computes_in.as_deref()?;
-    let stack = stack::of_thread(thread);
-    let shared = stack.iter().position(|line| line.site.name == method)?;
-    stack::root(&stack[shared..])
+/// The place where samples of a thread, and its CPU time at each of them, show that it computed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Computes {
+    /// The innermost method of the app's that the samples share.
+    pub(crate) site: Site,
+    /// The time between the first and the last of them, ns. From each to the next one the thread ran for half of the time or more.
+    pub(crate) ns: u64,
+}
+
+impl Computes {
+    fn of(section: &Section, thread: &Thread) -> Option<Self> {
+        let standing = section.standing.iter().find(|standing| Some(standing.tid) == thread.tid)?;
+        let method = standing.computes_in.as_deref()?;
+        let stack = stack::of_thread(thread);
+        let shared = stack.iter().position(|line| line.site.name == method)?;
+        Some(Self { site: stack::root(&stack[shared..])?, ns: standing.ns })
+    }
 }
 
 /// Whether a kernel function is where a frozen thread waits.

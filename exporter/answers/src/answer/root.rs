@@ -43,9 +43,9 @@ pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
     }
     // Samples share it, also where the methods within the recorded one are not traced.
     if cause.kind() == CauseKind::BusyMethod
-        && let Some(site) = facts.dumped().and_then(|dumped| dumped.computes_in.clone())
+        && let Some(computes) = facts.dumped().and_then(|dumped| dumped.computes.as_ref())
     {
-        return Some(site);
+        return Some(computes.site.clone());
     }
     // Of many waits the method that was in them, not the one that called it again and again.
     let waits = facts.waits.iter().filter(|sum| sum.count > 1 && wait_cause(facts, sum) == cause);

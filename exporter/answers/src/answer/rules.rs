@@ -8,6 +8,7 @@ use trace_format::verdict::Confidence::{self, High, Low, Medium};
 
 use super::activity::Activity;
 use super::cause::Evidence;
+use super::dump_summary::Computes;
 use super::id::CauseId;
 use super::observed::{Observed, is_half};
 use super::system_rules as system;
@@ -132,7 +133,13 @@ pub const RULES: &[Rule] = &[
     row(C::SharedPreferences, High, RECORDED, recorded),
     row(C::SqlitePool, High, RECORDED, recorded),
     row(C::Sqlite, High, RECORDED, recorded),
-    row(C::RunBlocking, High, RECORDED, recorded),
+    row(
+        C::RunBlocking,
+        High,
+        "recorded waits of this kind took half of the hang, on Android",
+        recorded_on_android,
+    ),
+    row(C::RunBlocking, Medium, RECORDED, recorded),
     row(C::LockWait, High, "recorded lock waits took half of the hang", recorded),
     row(C::BinderCall, High, RECORDED, recorded),
     row(C::Fsync, High, RECORDED, recorded),
@@ -243,6 +250,12 @@ pub const RULES: &[Rule] = &[
         High,
         "main ran half of the time polled, and a method or half of the samples say where",
         busy_ran,
+    ),
+    row(
+        C::BusyMethod,
+        High,
+        "the dump has samples of 4 s that share a method, and between them the thread ran for half of the time",
+        busy_in_samples,
     ),
     row(C::BusyMethod, Medium, "main ran half of the time polled", ran),
     row(C::BusyMethod, Medium, "main ran or was runnable half of the time polled", wanted_to_run),
@@ -379,6 +392,11 @@ fn recorded(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
         format!("main {verb} {what} for {} ({} % of the hang){times}", seconds(sum.total), percent.min(100));
     let owner = sum.owner.as_ref().and_then(|owner| one(0, format!("owned by {owner}")));
     all([one(sum.since, text), owner, f.was_in()])
+}
+
+/// There the call itself is the fault: main must not wait for a coroutine. Elsewhere the fault is what the coroutine waits for.
+fn recorded_on_android(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
+    if f.on_jvm { None } else { recorded(f, cause) }
 }
 
 fn lock_dumped(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
@@ -536,6 +554,14 @@ fn busy_ran(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
     evidence.extend(sampled.into_iter().flatten());
     evidence.extend(f.short_calls());
     Some(evidence)
+}
+
+fn busy_in_samples(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let (at, dump) = f.dump.as_ref().filter(|_| f.hung)?;
+    let Computes { site, ns } = dump.computes.as_ref()?;
+    let text =
+        format!("samples of {} share {}, and it ran for half of that time or more", seconds(*ns), site.name);
+    all([one(*at, text), f.was_in()])
 }
 
 fn busy_sampled(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
