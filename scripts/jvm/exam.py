@@ -28,7 +28,7 @@ def jar(name):
 
 
 # What the programs with libraries use, and what compiles those in Kotlin: scripts/install-test-needs fetches them.
-LIBRARIES = [jar(name) for name in ("kotlin-stdlib", "kotlin-coroutines", "rxjava", "reactive-streams")]
+LIBRARIES = [jar(name) for name in ("kotlin-stdlib", "kotlin-coroutines", "rxjava", "reactive-streams", "guava")]
 KOTLIN = ("compiler", "stdlib", "script", "reflect", "coroutines", "daemon", "annotations")
 
 # The causes of anrscope that are an answer for a label's kind.

@@ -1,11 +1,14 @@
 //! Builds a report from the facts: the question, its answer, and what else the page says.
 
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use answers::answer::CauseId;
 use answers::text::clean;
+use answers::words::{seconds, times};
 use trace_format::{ReadError, Recording, Source, Thread};
 
+use super::MIN_ENDED_HANG;
 use super::answered::Answered;
 use super::chart::{Chart, ChartBuilder};
 use super::findings::{Report, ThreadCoverage};
@@ -161,7 +164,7 @@ fn assembled<S: Source + ?Sized>(
 ) -> Result<Report, ReadError> {
     let Sources { facts, names, survey, .. } = *sources;
     let Question { walk, at, end, idle, .. } = question;
-    let Answered { hang, answer, at_start, observed, native, preference_writes } = answered;
+    let Answered { hang, mut answer, at_start, observed, native, preference_writes } = answered;
     let (recording, incidents) = (facts.recording, &facts.incidents);
     let (header, threads) = (recording.header(), recording.threads());
     let first = threads.iter().map(Thread::first_time).filter(|t| *t > 0).min().unwrap_or(end);
@@ -176,6 +179,10 @@ fn assembled<S: Source + ?Sized>(
         CauseId::MessageStorm => sources.chains(observed.noticed)?.storm(),
         _ => None,
     };
+    let coverage = coverage(facts, survey, end);
+    if !has_question {
+        answer.not_shown = not_recorded(&coverage);
+    }
     Ok(Report {
         preference_writes,
         posters,
@@ -202,7 +209,7 @@ fn assembled<S: Source + ?Sized>(
         slowest: walk.slowest(until),
         long_call: if walk.has_messages() { None } else { walk.long_calls.longest },
         waits: walk.waits.into_vec(),
-        coverage: coverage(facts, survey, end),
+        coverage,
         counts: counts(facts, survey, walk.counts),
         recorder: recorder_report(recording, &facts.recorder, names, &survey.events, end),
         notices: notices(facts),
@@ -224,6 +231,23 @@ fn coverage<S: Source + ?Sized>(facts: &Facts<'_, S>, survey: &Survey, end: u64)
         coverage: builder.finish(thread, end, &pauses),
     });
     coverage.filter(|thread| thread.coverage.lived() > 0).collect()
+}
+
+/// The thread that may have hung although nothing says so, since most is missing of its time; `None` if no thread may have.
+fn not_recorded(coverage: &[ThreadCoverage]) -> Option<String> {
+    let missing = |thread: &&ThreadCoverage| thread.coverage.lived() - thread.coverage.recorded;
+    let mut may_hang: Vec<_> = coverage.iter().filter(|thread| missing(thread) >= MIN_ENDED_HANG).collect();
+    may_hang.sort_by_key(|thread| Reverse(missing(thread)));
+    let (first, others) = may_hang.split_first()?;
+    let besides = match others.len() as u64 {
+        0 => String::new(),
+        more => format!(", and as much of {}", times(more, "other thread")),
+    };
+    let (missing, lived) = (seconds(missing(first)), seconds(first.coverage.lived()));
+    Some(format!(
+        "what \"{}\" did in {missing} of its {lived}, which are not recorded{besides}",
+        clean(&first.name)
+    ))
 }
 
 fn counts<S: Source + ?Sized>(facts: &Facts<'_, S>, survey: &Survey, of_main: Counts) -> Counts {

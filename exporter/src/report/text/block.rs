@@ -215,6 +215,7 @@ fn no_hang(r: &Report, names: &mut Names) -> Vec<Row> {
         let long = format!("\"{}\" for {took} at {at}: {place}", clean(&idle.thread));
         rows.push(("Idle", vec![long, "a hang only if the end of that wait was due".to_owned()]));
     }
+    rows.extend(r.answer.not_shown.clone().map(|what| ("Not shown", vec![what])));
     if let Some(answer) = &r.at_start {
         let dumped = format!("{}, by a thread dump: {}", answer.thread.name, answer.cause_title());
         let root = answer.root.as_ref().map(|root| names.text(&root.title()));
