@@ -14,10 +14,9 @@ use crate::splice::emit::PushId;
 use crate::splice::guard::GuardPool;
 use crate::splice::method::{self, Done, Scratch};
 use crate::splice::report::Inserted;
-use crate::splice::serial_version::SerialVersion;
 use crate::splice::waits::ClassWaits;
 use crate::waits::tasks::Tasks;
-use crate::waits::{Catalogue, LockFlags, Waits};
+use crate::waits::{Catalogue, Monitors, Waits};
 
 /// The result of [`rewrite_class`].
 #[non_exhaustive]
@@ -77,7 +76,7 @@ pub fn rewrite_class_with_waits(
     exits: Exits,
     waits: &Catalogue,
 ) -> Result<Rewritten, SkipReason> {
-    let waits = Waits { catalogue: waits, hierarchy: &Hierarchy::default(), flags: LockFlags::Unseen };
+    let waits = Waits { catalogue: waits, hierarchy: &Hierarchy::default(), monitors: Monitors::Inserted };
     rewrite(bytes, ids, Rewriting { call_class, exits, waits: Some(waits) }, None)
 }
 
@@ -137,12 +136,11 @@ fn rewrite(
     let mut pool = Appended::after(&class.pool);
     let has_guards = how.exits != Exits::Bare || how.waits.is_some();
     let (target, call_class) = target(&class, how.call_class.as_bytes(), (how.exits, has_guards), &mut pool)?;
-    let (version, waits) = SerialVersion::of(&class, ids, how.waits, &mut pool);
-    let mut waits = waits.map(|waits| ClassWaits::new(waits, call_class, Tasks::of(&class, ids, waits)));
+    let mut waits = how.waits.map(|waits| ClassWaits::new(waits, call_class, Tasks::of(&class, ids, waits)));
     // Everything after the constant pool, whose final size is known only at the end.
     let mut body = Vec::with_capacity(bytes.len() - class.pool_end + 64 * ids.len());
     let mut copied = class.pool_end;
-    let (mut changed, mut unsynchronized) = (false, false);
+    let mut changed = false;
     for (index, (method, &id)) in class.methods.iter().zip(ids).enumerate() {
         let Some(range) = method.code.clone().filter(|_| id != 0) else { continue };
         body.extend_from_slice(bytes.get(copied..range.start).unwrap_or_default());
@@ -156,7 +154,6 @@ fn rewrite(
                 copied = range.end;
                 changed = true;
                 if done.unsynchronized {
-                    unsynchronized = true;
                     let flags = method.access & !access::SYNCHRONIZED;
                     overwrite(&mut body, flags_at, &flags.to_be_bytes());
                 }
@@ -175,9 +172,6 @@ fn rewrite(
         return Ok(rewritten);
     }
     body.extend_from_slice(bytes.get(copied..).unwrap_or_default());
-    if let Some(version) = version.filter(|_| unsynchronized) {
-        version.insert(&class, &mut body);
-    }
     rewritten.bytes = Some(with_pool(&class, &pool, &body));
     Ok(rewritten)
 }

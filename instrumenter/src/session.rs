@@ -25,7 +25,7 @@ use crate::selection::Selection;
 use crate::stamp::Sum;
 use crate::summary::{Skip, Stale, Summary, Times, Warning};
 use crate::tally::Tally;
-use crate::waits::{LockFlags, Waits};
+use crate::waits::{Monitors, Waits};
 
 /// The most bytes of inflated classes that are kept between scanning and rewriting. The rest is inflated again.
 const MAX_KEPT_BYTES: usize = 256 << 20;
@@ -170,7 +170,7 @@ impl<'a> Session<'a> {
             waits: self.selection.waits.as_ref().map(|catalogue| Waits {
                 catalogue,
                 hierarchy: &self.hierarchy,
-                flags: LockFlags::Unseen,
+                monitors: Monitors::Inserted,
             }),
         }
     }

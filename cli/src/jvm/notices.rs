@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use answers::answer::Answer;
 use exporter::profile::{Profile, share, time};
-use jvm_agent::{NOT_RESTORED, NOT_TIMED, NOT_TRACED};
+use jvm_agent::{NOT_RESTORED, NOT_TRACED};
 use trace_format::{Event, Item, Recording, Source};
 
 use crate::terminal::counted;
@@ -64,7 +64,7 @@ impl Notices {
             self.line(format_args!("warning: and {more} more run untraced"));
         }
         // The last one is what holds at the end.
-        let last = [NOT_TRACED, NOT_RESTORED, NOT_TIMED].map(|start| {
+        let last = [NOT_TRACED, NOT_RESTORED].map(|start| {
             notices.iter().rfind(|text| text.starts_with(start)).filter(|text| !text.ends_with(": none"))
         });
         last.into_iter().flatten().for_each(|text| self.line(text));

@@ -52,10 +52,6 @@ pub(crate) struct ClassFile<'a> {
     pub(crate) supertypes: Vec<&'a [u8]>,
     /// Whether it declares a field named `serialVersionUID`.
     pub(crate) has_serial_version: bool,
-    /// The fields, with their count.
-    pub(crate) fields: Range<usize>,
-    /// The position of the class's own attributes, with their count.
-    pub(crate) attributes: usize,
     pub(crate) source_file: Option<&'a [u8]>,
     /// The content of `BootstrapMethods`, which describes its dynamic call sites.
     pub(crate) bootstrap_methods: Option<Cursor<'a>>,
@@ -152,19 +148,16 @@ impl<'a> ClassFile<'a> {
             supertypes.push(pool.class_name(cursor.u2()?)?);
         }
         let mut has_serial_version = false;
-        let fields = cursor.at();
         for _ in 0..cursor.u2()? {
             cursor.skip(2)?;
             has_serial_version |= pool.is_text(cursor.u2()?, b"serialVersionUID");
             cursor.skip(2)?;
             skip_attributes(&mut cursor)?;
         }
-        let fields = fields..cursor.at();
         let mut methods = Vec::new();
         for _ in 0..cursor.u2()? {
             methods.push(read_method(&pool, &mut cursor)?);
         }
-        let attributes = cursor.at();
         let (mut source_file, mut bootstrap_methods) = (None, None);
         for _ in 0..cursor.u2()? {
             let (attribute_name, mut contents) = attribute(&mut cursor)?;
@@ -187,8 +180,6 @@ impl<'a> ClassFile<'a> {
             this_class,
             supertypes,
             has_serial_version,
-            fields,
-            attributes,
             source_file,
             bootstrap_methods,
             methods,

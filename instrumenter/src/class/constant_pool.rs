@@ -256,13 +256,6 @@ impl Appended {
         self.take(tag::INTEGER, &[&value.to_be_bytes()])
     }
 
-    pub(crate) fn long(&mut self, value: i64) -> Result<u16, SkipReason> {
-        let index = self.take(tag::LONG, &[&value.to_be_bytes()])?;
-        // It takes two indices.
-        self.next += 1;
-        if self.next > u32::from(u16::MAX) { Err(SkipReason::ConstantPoolFull) } else { Ok(index) }
-    }
-
     /// Adds a class by its internal name, for verification types; the same name has the same index.
     pub(crate) fn class_named(&mut self, name: &[u8]) -> Result<u16, SkipReason> {
         if let Some(&index) = self.classes.get(name) {

@@ -6,7 +6,6 @@ pub(crate) mod constant_pool;
 pub(crate) mod cursor;
 pub(crate) mod descriptor;
 pub(crate) mod opcodes;
-pub(crate) mod serial_version;
 pub(crate) mod text;
 
 /// Overwrites the bytes of `out` from `at` on.

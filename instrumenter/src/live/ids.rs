@@ -37,6 +37,12 @@ impl Ids {
         self.known.contains_key(class)
     }
 
+    /// Returns the id of a method.
+    pub(super) fn find(&self, class: &str, method: &str, descriptor: &str) -> Option<u32> {
+        let key = key(method, descriptor);
+        self.known.get(class)?.iter().find(|(known, _)| *known == key).map(|(_, id)| *id)
+    }
+
     /// How many methods have an id.
     pub(super) fn count(&self) -> u32 {
         self.count

@@ -1,7 +1,7 @@
 //! Classes that a JVM loads, one by one: for an agent inside the JVM, which is shown each class before it is defined.
 //!
 //! ```
-//! use instrumenter::live::{Decision, Live, Redefines};
+//! use instrumenter::live::{Decision, Live};
 //! use instrumenter::{MapPaths, Options};
 //! use trace_format::MapId;
 //!
@@ -9,7 +9,7 @@
 //! std::fs::create_dir_all(&directory)?;
 //! let maps = MapPaths::beside(directory.join("methodMapping.txt"));
 //! let live = Live::create(&Options::default(), &maps, MapId(7))?;
-//! assert!(matches!(live.class(b"PK", Redefines::No), Decision::Left(_)));
+//! assert!(matches!(live.class(b"PK"), Decision::Left(_)));
 //! # std::fs::remove_dir_all(directory)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -24,8 +24,8 @@
 //!   unlimited.
 //! * The supertypes of a class are known once it was loaded, and before that if it is in a place of [`Options::class_path`] or
 //!   [`Live::search`], which are opened when the first question comes. A wait that depends on others is not recorded.
-//! * A class whose serial version depends on the flags of synchronized methods declares that version as a field, and
-//!   the waits for their locks are timed.
+//! * The waits for monitors are left to the agent, to which the JVM reports them. The inserted code only notes who owns one,
+//!   and methods keep their modifiers.
 //! * The JDK's classes can be traced too ([`Live::jdk_class`]), without waits.
 //! * The map is written before the class is handed back, so that a recording never contains an id without a name.
 //!
@@ -34,7 +34,6 @@
 mod ids;
 mod map;
 
-use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -43,8 +42,7 @@ use trace_format::MapId;
 
 use self::ids::Ids;
 use self::map::Map;
-use crate::class::class_file::access;
-use crate::class_facts::{ClassFacts, MethodFacts, Node, Verdict};
+use crate::class_facts::{ClassFacts, Node, Verdict};
 use crate::cost::limits;
 use crate::error::{Error, SkipReason};
 use crate::hierarchy::Hierarchy;
@@ -52,16 +50,7 @@ use crate::options::{Compat, Exits, MapPaths, Options};
 use crate::rewrite::{self, Rewriting};
 use crate::scan::scan_class;
 use crate::selection::Selection;
-use crate::waits::{LockFlags, Waits};
-
-/// Whether a class is loaded already, and is to be redefined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Redefines {
-    /// The class is not defined yet.
-    No,
-    /// It is defined, and its methods must keep their modifiers.
-    Yes,
-}
+use crate::waits::{Monitors, Waits};
 
 /// What becomes of a class.
 #[derive(Debug)]
@@ -104,8 +93,6 @@ pub struct Counts {
     pub classes: u64,
     /// Methods with an id.
     pub methods: u32,
-    /// Synchronized methods of classes that were loaded already: the waits for their locks are not timed.
-    pub untimed: usize,
 }
 
 /// Rewrites classes one by one. Any thread may call it, several at the same time.
@@ -123,8 +110,6 @@ struct State {
     ids: Ids,
     map: Map,
     classes: u64,
-    /// The ids of [`Counts::untimed`].
-    untimed: HashSet<u32>,
     /// Writing the map failed.
     stopped: bool,
 }
@@ -165,7 +150,7 @@ impl Live {
         let choice = Choice::read(options)?;
         let ids = Ids::after(&choice.program.base);
         let map = Map::create(maps, id, &choice.program.base)?;
-        let state = Mutex::new(State { ids, map, classes: 0, untimed: HashSet::new(), stopped: false });
+        let state = Mutex::new(State { ids, map, classes: 0, stopped: false });
         let choice = RwLock::new(Arc::new(choice));
         Ok(Self { choice, exits: options.exits, hierarchy: Hierarchy::later(&options.class_path), state })
     }
@@ -196,22 +181,20 @@ impl Live {
     }
 
     /// Decides about a class file, and rewrites it. The map has its methods when this returns.
-    pub fn class(&self, bytes: &[u8], redefines: Redefines) -> Decision {
-        let choice = self.choice();
-        self.decide(bytes, &choice.program, redefines)
+    pub fn class(&self, bytes: &[u8]) -> Decision {
+        self.decide(bytes, &self.choice().program)
     }
 
-    /// Decides about a class of the JDK, which [`Self::class`] leaves alone if it is one of `java`. Its waits are not recorded,
-    /// and its methods keep their modifiers.
+    /// Decides about a class of the JDK, which [`Self::class`] leaves alone if it is one of `java`. No waits are inserted.
     pub fn jdk_class(&self, bytes: &[u8]) -> Decision {
-        self.decide(bytes, &self.choice().jdk, Redefines::Yes)
+        self.decide(bytes, &self.choice().jdk)
     }
 
     fn choice(&self) -> Arc<Choice> {
         Arc::clone(&self.choice.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn decide(&self, bytes: &[u8], selection: &Selection, redefines: Redefines) -> Decision {
+    fn decide(&self, bytes: &[u8], selection: &Selection) -> Decision {
         let mut facts = match scan_class(bytes, selection) {
             Ok(facts) => facts,
             Err(reason) => return Decision::Left(Left::Skipped(reason)),
@@ -235,23 +218,13 @@ impl Live {
         let waits = selection.waits.as_ref().map(|catalogue| Waits {
             catalogue,
             hierarchy: &self.hierarchy,
-            flags: match redefines {
-                Redefines::Yes => LockFlags::Kept,
-                Redefines::No => LockFlags::Declared,
-            },
+            monitors: Monitors::Agent,
         });
         let how = Rewriting { call_class: &selection.call_class, exits: self.exits, waits };
         let (rewritten, reason) = rewrite::rewrite_with_focus(bytes, &ids, None, how, None);
         match (rewritten.bytes, reason) {
             (Some(bytes), _) => {
-                let mut state = self.state();
-                state.classes += 1;
-                if selection.waits.is_some() && redefines == Redefines::Yes {
-                    let locked = |(method, _): &(&MethodFacts, _)| method.access & access::SYNCHRONIZED != 0;
-                    let locked = facts.methods.iter().zip(&ids).filter(locked).map(|(_, id)| *id);
-                    state.untimed.extend(locked.filter(|id| *id != 0));
-                }
-                drop(state);
+                self.state().classes += 1;
                 let name = |(index, reason): (usize, SkipReason)| {
                     let method = facts
                         .methods
@@ -274,10 +247,16 @@ impl Live {
         self.state().ids.has(class)
     }
 
+    /// Returns the id of a method, by the internal name of its class; `None` if it has none, or if a class is being decided
+    /// on: this call never waits.
+    pub fn id_of(&self, class: &str, method: &str, descriptor: &str) -> Option<u32> {
+        self.state.try_lock().ok()?.ids.find(class, method, descriptor)
+    }
+
     /// What was done so far.
     pub fn counts(&self) -> Counts {
         let state = self.state();
-        Counts { classes: state.classes, methods: state.ids.count(), untimed: state.untimed.len() }
+        Counts { classes: state.classes, methods: state.ids.count() }
     }
 
     /// The ids of the methods of a class, in the order of its file; 0 for those that are not traced.
@@ -330,8 +309,7 @@ mod tests {
         let rules = directory.join("none.rules");
         std::fs::write(&rules, "exclude class **\n").unwrap();
         let live = Live::create(&Options::default(), &maps, MapId(7)).unwrap();
-        let rewritten =
-            |live: &Live| matches!(live.class(&class(), Redefines::Yes), Decision::Rewritten { .. });
+        let rewritten = |live: &Live| matches!(live.class(&class()), Decision::Rewritten { .. });
         assert!(rewritten(&live));
         #[cfg(unix)]
         for map in [Some(&maps.methods), maps.lines.as_ref()].into_iter().flatten() {
@@ -359,7 +337,7 @@ mod tests {
         std::fs::remove_dir_all(directory).unwrap();
         // Every write to it fails with ENOSPC (man 4 full).
         live.state().map = Map::with(File::options().write(true).open("/dev/full").unwrap());
-        let left = |live: &Live| match live.class(&class(), Redefines::No) {
+        let left = |live: &Live| match live.class(&class()) {
             Decision::Left(left) => left,
             Decision::Rewritten { .. } => panic!("a class was rewritten without its names"),
         };

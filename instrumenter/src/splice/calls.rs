@@ -5,7 +5,7 @@ use trace_format::event::ConcurrencyStep;
 use super::emit::{PushId, with_index};
 use super::guard::GuardPool;
 use crate::class::constant_pool::Appended;
-use crate::class::opcodes::{ACONST_NULL, BIPUSH, ICONST_0, INVOKESTATIC, SIPUSH};
+use crate::class::opcodes::{ACONST_NULL, BIPUSH, ICONST_0, ICONST_1, INVOKESTATIC, SIPUSH};
 use crate::error::SkipReason;
 
 /// Constant pool indices of `wb`, `we` and `wr`.
@@ -65,6 +65,15 @@ pub(crate) const EXTRA_STACK: u16 = 4;
 pub(crate) struct StepCalls {
     pub(crate) step: u16,
     pub(crate) tried: u16,
+}
+
+impl StepCalls {
+    /// Appends a call of `wt` for the object that `push` pushes, a monitor that was entered.
+    pub(crate) fn taken(self, push: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
+        out.push(ICONST_1);
+        push(out);
+        call(self.tried, out);
+    }
 }
 
 /// Appends `c(.., .., step, method)` to what pushed the objects. `line` is the source line of the call, 0 if it is unknown.

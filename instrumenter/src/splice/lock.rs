@@ -12,13 +12,15 @@
 //! ```
 //!
 //! The flag matters only for the serial version that the JDK and Android compute for a class that declares none. So
-//! where the class may be `java.io.Serializable` and the method is not private, the class [declares the
-//! version](super::serial_version) or the flag stays, and it stays in a class that is loaded already ([`LockFlags`]).
-//! Then the duration of the wait cannot be measured, but a wait of zero length still records the owner.
+//! where the class may be `java.io.Serializable` and the method is not private, the flag stays. Then the duration of the wait
+//! cannot be measured, but a wait of zero length still records the owner.
+//!
+//! Where an agent times the wait ([`Monitors::Agent`]), the flag stays, and the code after `i(id)` is `wt(true, lock)`, which
+//! notes the owner.
 
 use trace_format::event::WaitKind;
 
-use super::calls::WaitCalls;
+use super::calls::{StepCalls, WaitCalls};
 use super::emit::with_index;
 use super::flow::{State, Value};
 use super::guard::{Guard, GuardPool, Lost};
@@ -29,7 +31,7 @@ use crate::class::opcodes::{ALOAD, ALOAD_0, ASTORE, LDC_W, MONITORENTER, MONITOR
 use crate::error::SkipReason;
 use crate::waits::call_kind::CallKind;
 use crate::waits::serializable::may_be_serializable;
-use crate::waits::{LockFlags, Waits};
+use crate::waits::{Monitors, Waits};
 
 /// How the lock of a synchronized method is recorded.
 #[derive(Clone, Copy, Debug)]
@@ -41,16 +43,16 @@ pub(crate) struct Lock {
     /// Whether a `monitorenter` replaces the method's flag.
     pub(crate) rewritten: bool,
     calls: WaitCalls,
+    /// The calls with `wt`, if an agent times the wait.
+    taken: Option<StepCalls>,
     /// For a static method, the index of its class.
     class: Option<u16>,
 }
 
 /// Returns whether removing the flag of `method` has no visible effect.
 pub(super) fn flag_is_free(class: &ClassFile<'_>, method: &Method<'_>, waits: Waits<'_>) -> bool {
-    match waits.flags {
-        LockFlags::Kept => return false,
-        LockFlags::Declared => return true,
-        LockFlags::Unseen => {}
+    if waits.monitors == Monitors::Agent {
+        return false;
     }
     // The version of an enum or a record is 0.
     let has_version = class.has_serial_version
@@ -70,7 +72,7 @@ impl Lock {
         method: &Method<'_>,
         local: u16,
         waits: Waits<'_>,
-        calls: WaitCalls,
+        (calls, taken): (WaitCalls, Option<StepCalls>),
         pool: &mut Appended,
     ) -> Result<Self, SkipReason> {
         Ok(Self {
@@ -78,6 +80,7 @@ impl Lock {
             object: pool.class_named(b"java/lang/Object")?,
             rewritten: flag_is_free(class, method, waits),
             calls,
+            taken,
             class: (method.access & access::STATIC != 0).then_some(class.this_class),
         })
     }
@@ -108,6 +111,13 @@ impl Lock {
         let mut state = first.clone();
         self.add_to(&mut state);
         let locals = state.frame_locals(pool)?;
+        if let Some(calls) = self.taken {
+            let taken = |out: &mut Vec<u8>| {
+                calls.taken(|out| self.local(ALOAD, out), out);
+                Ok(())
+            };
+            return Ok((vec![guard.guard(locals, Lost::Nothing, out, taken)?], 0));
+        }
         let kind = CallKind::Wait(WaitKind::Monitor);
         let begin = |out: &mut Vec<u8>| {
             self.calls.begin(kind.number().into(), |out| self.local(ALOAD, out), out);

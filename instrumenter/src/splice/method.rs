@@ -43,6 +43,7 @@ use crate::class::descriptor::Types;
 use crate::class::opcodes::{self, ASTORE, GOTO, ILOAD, IRETURN, ISTORE};
 use crate::error::SkipReason;
 use crate::options::Exits;
+use crate::waits::Monitors;
 use crate::waits::call_kind::CallKind;
 use crate::waits::scan::is_locked;
 
@@ -152,7 +153,11 @@ fn waits_of<'a>(
     let lock = match is_locked(class, method) {
         true => {
             let calls = of_class.calls(pool)?;
-            Some(Lock::new(class, method, code.max_locals, of_class.waits, calls, pool)?)
+            let taken = match of_class.waits.monitors {
+                Monitors::Agent => Some(of_class.step_calls(pool)?),
+                Monitors::Inserted => None,
+            };
+            Some(Lock::new(class, method, code.max_locals, of_class.waits, (calls, taken), pool)?)
         }
         false => None,
     };

@@ -15,7 +15,6 @@ mod local;
 pub(crate) mod lock;
 pub(crate) mod method;
 pub(crate) mod report;
-pub(crate) mod serial_version;
 mod site;
 pub(crate) mod stack_map;
 pub(crate) mod stubs;

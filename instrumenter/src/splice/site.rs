@@ -40,6 +40,8 @@ pub(crate) enum Call {
     Begin(u16, Operand),
     /// A wait ends.
     End(CallKind, Operand),
+    /// A monitor was entered.
+    Taken(Operand),
     /// A lock is given back.
     Release(Operand),
     /// The call returns whether it took the receiver, a lock.
@@ -114,7 +116,7 @@ impl Operands<'_, '_> {
         let has = |operand: Operand| operand == Operand::None || self.variable(operand).is_some();
         match what {
             Call::Begin(..) | Call::End(..) | Call::Code(_) => true,
-            Call::Release(object) => has(*object),
+            Call::Taken(object) | Call::Release(object) => has(*object),
             Call::Tried => has(Operand::Receiver) && matches!(self.result, Some((_, Value::Integer))),
             Call::Step(_, objects, ..) => objects.iter().all(|object| has(*object)),
         }
@@ -134,6 +136,7 @@ impl Operands<'_, '_> {
                     let object = if kind.takes_lock() { *object } else { Operand::None };
                     calls.waits.end(kind.number(), |out| self.push(object, out), out);
                 }
+                Call::Taken(object) => calls.steps.taken(|out| self.push(*object, out), out),
                 Call::Release(object) => {
                     self.push(*object, out);
                     calls.waits.release(out);

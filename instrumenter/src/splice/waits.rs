@@ -21,7 +21,7 @@ use crate::error::SkipReason;
 use crate::waits::call_kind::CallKind;
 use crate::waits::steps::{Operand, Step, StepKind};
 use crate::waits::tasks::Tasks;
-use crate::waits::{Blocking, Waits};
+use crate::waits::{Blocking, Monitors, Waits};
 
 /// How deep the calls of a task's code into its own class are followed, to see what it does.
 pub(crate) const MAX_DEPTH: u32 = 4;
@@ -199,6 +199,10 @@ pub(crate) fn find<'a>(
         }
         let mut site = Site::new(instruction);
         match opcode {
+            MONITORENTER if of_class.waits.monitors == Monitors::Agent => {
+                site.held_in = held_in(method.code, before);
+                site.after.push(Call::Taken(Operand::Argument(0)));
+            }
             MONITORENTER => {
                 let kind = CallKind::Wait(WaitKind::Monitor);
                 site.wait = Some(kind);

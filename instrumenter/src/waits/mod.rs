@@ -1,7 +1,7 @@
 //! Waits and steps of concurrent work: which calls may block or hand work to other threads, and the code that records them.
 //!
 //! ```text
-//!   monitorenter     wb(1, lock); monitorenter; we(1, lock)
+//!   monitorenter     wb(1, lock); monitorenter; we(1, lock)      or, if an agent times it: monitorenter; wt(true, lock)
 //!   monitorexit      monitorexit; wr(lock)
 //!   call             wb(call << 4 | kind, on); call; we(kind, null)
 //!   synchronized     see splice::lock
@@ -30,17 +30,16 @@ use crate::hierarchy::Hierarchy;
 pub(crate) struct Waits<'a> {
     pub(crate) catalogue: &'a Catalogue,
     pub(crate) hierarchy: &'a Hierarchy,
-    pub(crate) flags: LockFlags,
+    pub(crate) monitors: Monitors,
 }
 
-/// The synchronized methods that lose their flag, so that the wait for their lock is measured.
+/// Who times the waits for monitors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LockFlags {
-    /// None: a JVM redefines no class whose methods change their modifiers (JVM TI, `RetransformClasses`).
-    Kept,
-    /// Methods on which no computed serial version depends.
-    Unseen,
-    /// All. A class whose serial version depends on them declares it. This is right only for the very class file that a JVM would
-    /// load: others are changed on their way to it, by the compiler for Android for example, and have another version then.
-    Declared,
+pub(crate) enum Monitors {
+    /// The inserted code. To measure the wait for its lock, a synchronized method loses its flag, unless a computed serial
+    /// version depends on it.
+    Inserted,
+    /// An agent, to which the JVM reports these waits. The inserted code only notes the owners. All methods keep their
+    /// modifiers: a JVM redefines no class in which they change (JVM TI, `RetransformClasses`).
+    Agent,
 }

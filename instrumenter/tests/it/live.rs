@@ -3,8 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use instrumenter::live::{Decision, Left, Live, Redefines};
+use instrumenter::live::{Decision, Left, Live};
 use instrumenter::{Catalogue, Compat, Input, MapPaths, Options, SkipReason, instrument};
+use noak::AccessFlags;
+use noak::reader::Class;
+use noak::reader::attributes::{AttributeContent, RawInstruction};
 use trace_format::MapId;
 
 use crate::support::*;
@@ -24,6 +27,21 @@ fn classes(directory: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found
+}
+
+/// True if a class has synchronized methods or blocks.
+fn has_monitors(bytes: &[u8]) -> bool {
+    let class = Class::new(bytes).unwrap();
+    let pool = class.pool();
+    class.methods().iter().map(Result::unwrap).any(|method| {
+        let attributes = method.attributes().iter().map(Result::unwrap);
+        let mut contents = attributes.filter_map(|attribute| attribute.read_content(pool).ok());
+        method.access_flags().contains(AccessFlags::SYNCHRONIZED)
+            || contents.any(|content| {
+                let AttributeContent::Code(code) = content else { return false };
+                code.raw_instructions().any(|at| matches!(at, Ok((_, RawInstruction::MonitorEnter))))
+            })
+    })
 }
 
 fn live(directory: &Path, options: &Options) -> Live {
@@ -71,7 +89,7 @@ fn each_class_is_what_a_run_over_all_writes() {
 
     let fresh = live(&directory, &whole);
     for class in classes(&root) {
-        fresh.class(&fs::read(root.join(class)).unwrap(), Redefines::No);
+        fresh.class(&fs::read(root.join(class)).unwrap());
     }
     assert_eq!(methods(&directory.join("live/methodMapping.txt")), methods(&maps.methods));
     assert_eq!(fresh.counts().methods as usize, summary.traced + summary.unused_ids);
@@ -85,24 +103,20 @@ fn each_class_is_what_a_run_over_all_writes() {
         let knows = !class_path.is_empty();
         let live = live(&directory, &Options { base_map: base_map.clone(), class_path, ..whole.clone() });
         for class in classes(&root).iter().filter(|_| round == 1) {
-            live.class(&fs::read(root.join(class)).unwrap(), Redefines::No);
+            live.class(&fs::read(root.join(class)).unwrap());
         }
         let (mut changed, mut differs) = (0, 0);
         for class in classes(&root) {
             let (plain, expected) =
                 (fs::read(root.join(&class)).unwrap(), fs::read(out.join(&class)).unwrap());
-            let bytes = match live.class(&plain, Redefines::No) {
+            let bytes = match live.class(&plain) {
                 Decision::Rewritten { bytes, .. } => bytes,
                 Decision::Left(_) => plain.clone(),
             };
             changed += usize::from(bytes != plain);
             let is_same = bytes == expected;
-            if class.ends_with("Waits$Saved.class") {
-                let declares = |bytes: &[u8]| bytes.windows(16).any(|text| text == b"serialVersionUID");
-                assert!(
-                    declares(&bytes) && !declares(&expected),
-                    "only a JVM's class file declares its version"
-                );
+            if has_monitors(&plain) {
+                assert!(bytes != expected, "an agent times the waits for monitors");
                 continue;
             }
             assert!(is_same || round == 0 && !knows, "{} in round {round}", class.display());
@@ -126,7 +140,7 @@ fn supertypes_are_found_in_places_that_are_added_later() {
     let all = || -> Vec<Vec<u8>> {
         let bytes = classes(&root).into_iter().map(|class| fs::read(root.join(class)).unwrap());
         bytes
-            .map(|plain| match live.class(&plain, Redefines::No) {
+            .map(|plain| match live.class(&plain) {
                 Decision::Rewritten { bytes, .. } => bytes,
                 Decision::Left(_) => plain,
             })
@@ -161,7 +175,7 @@ fn classes_of_the_jdk_are_changed_on_request_and_without_waits() {
     );
     let plain = fs::read(root.join("java/util/Own.class")).unwrap();
     let live = live(&directory, &Options { waits: Some(Catalogue::default()), ..Options::default() });
-    assert!(matches!(live.class(&plain, Redefines::No), Decision::Left(Left::NothingToTrace)));
+    assert!(matches!(live.class(&plain), Decision::Left(Left::NothingToTrace)));
     let Decision::Rewritten { bytes, skipped } = live.jdk_class(&plain) else { panic!("it was left") };
     assert!(skipped.is_empty());
     let calls = |bytes: &[u8], name: &[u8]| bytes.windows(name.len()).any(|part| part == name);
@@ -170,27 +184,34 @@ fn classes_of_the_jdk_are_changed_on_request_and_without_waits() {
 }
 
 #[test]
-fn a_class_that_is_redefined_keeps_the_modifiers_of_its_methods() {
-    let directory = directory("live_flags");
+fn methods_keep_their_modifiers_and_monitors_are_only_noted() {
+    let directory = directory("live_monitors");
     fs::create_dir(directory.join("live")).unwrap();
     let classes = directory.join("classes");
     fs::create_dir(&classes).unwrap();
-    javac(&classes, &["-g"], &["fixture/Waits.java"]);
+    fs::write(classes.join("Book.java"), BOOK).unwrap();
+    run("javac", &["-d", text(&classes), text(&classes.join("Book.java"))]);
     let live = live(&directory, &Options { waits: Some(Catalogue::default()), ..Options::default() });
-    let plain = fs::read(classes.join("fixture/Waits.class")).unwrap();
+    let plain = fs::read(classes.join("Book.class")).unwrap();
     let modifiers = |bytes: &[u8]| -> Vec<u16> {
-        let class = noak::reader::Class::new(bytes).unwrap();
+        let class = Class::new(bytes).unwrap();
         class.methods().iter().map(|method| method.unwrap().access_flags().bits()).collect()
     };
-    let rewritten = |redefines| match live.class(&plain, redefines) {
-        Decision::Rewritten { bytes, .. } => bytes,
-        Decision::Left(left) => panic!("{left}"),
-    };
-    assert_ne!(modifiers(&rewritten(Redefines::No)), modifiers(&plain), "locks are taken by instructions");
-    let redefined = rewritten(Redefines::Yes);
-    assert_eq!(modifiers(&redefined), modifiers(&plain));
-    assert_ne!(redefined, plain);
+    let Decision::Rewritten { bytes, .. } = live.class(&plain) else { panic!("it was left") };
+    assert_eq!(modifiers(&bytes), modifiers(&plain));
+    // The owner is noted by `wt`, and no wait begins or ends.
+    let calls = |name: &[u8]| bytes.windows(name.len()).any(|part| part == name);
+    assert!(calls(b"(ZLjava/lang/Object;)V") && calls(b"\x01\0\x02wr"));
+    assert!(live.id_of("Book", "size", "()I").is_some());
+    assert_eq!([live.id_of("Book", "size", "()J"), live.id_of("Cart", "size", "()I")], [None, None]);
 }
+
+const BOOK: &str = "class Book {
+    int n;
+    synchronized int size() { return n; }
+    void add(Book other) { synchronized (other) { other.n += n; } }
+}
+";
 
 #[test]
 fn what_cannot_be_done_is_left_with_a_reason() {
@@ -198,7 +219,7 @@ fn what_cannot_be_done_is_left_with_a_reason() {
     fs::create_dir(directory.join("live")).unwrap();
     let options = Options::default();
     let live = live(&directory, &options);
-    let left = |bytes: &[u8]| match live.class(bytes, Redefines::No) {
+    let left = |bytes: &[u8]| match live.class(bytes) {
         Decision::Left(left) => left,
         Decision::Rewritten { .. } => panic!("it was rewritten"),
     };
@@ -210,7 +231,7 @@ fn what_cannot_be_done_is_left_with_a_reason() {
     let mut done = 0;
     for class in classes(fixture()) {
         let plain = fs::read(fixture().join(class)).unwrap();
-        if let Decision::Rewritten { bytes, .. } = live.class(&plain, Redefines::No) {
+        if let Decision::Rewritten { bytes, .. } = live.class(&plain) {
             assert!(matches!(left(&bytes), Left::Skipped(SkipReason::AlreadyInstrumented)));
             done += 1;
         }

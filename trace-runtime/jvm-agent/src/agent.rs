@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use instrumenter::live::{Decision, Left, Live, Redefines};
+use instrumenter::live::{Decision, Left, Live};
 use instrumenter::{Catalogue, Filter, MapPaths, Options, SkipReason};
-use jni::sys::{jclass, jlong, jobject};
+use jni::sys::{jclass, jobject};
 use trace_format::MapId;
 
 use crate::code_source;
@@ -26,9 +26,6 @@ use crate::runtime_classes::{self, Refused};
 use crate::settings::{Settings, Waits};
 use crate::thread_dump::Extras;
 
-/// Tag of a class that was changed after it was loaded: its methods keep their modifiers.
-pub(crate) const KEEPS_FLAGS: jlong = 1;
-
 /// What the agent does with classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -37,7 +34,7 @@ pub(crate) enum Mode {
     Idle = 0,
     /// It traces those that are loaded, from the start of the program on.
     FromStart = 1,
-    /// It traces all, so that each can be restored: no modifier changes.
+    /// It traces all, and restores them later.
     Attached = 2,
 }
 
@@ -54,6 +51,8 @@ pub(crate) struct Agent {
     loaders: OnceLock<Loaders>,
     pub(crate) skips: Skips,
     mode: AtomicU8,
+    /// Waits are recorded.
+    waits: AtomicBool,
     disarmed: AtomicBool,
 }
 
@@ -81,8 +80,12 @@ impl Agent {
         let map_id = MapId(RandomState::new().hash_one(std::process::id()).max(1));
         let live = Live::create(&options, &free_map(&settings.map), map_id)
             .map_err(|error| notices::with_causes(&error))?;
-        let needed =
-            [capability::TAG_OBJECTS, capability::ALL_CLASS_HOOK_EVENTS, capability::RETRANSFORM_CLASSES];
+        let needed = [
+            capability::TAG_OBJECTS,
+            capability::ALL_CLASS_HOOK_EVENTS,
+            capability::MONITOR_EVENTS,
+            capability::RETRANSFORM_CLASSES,
+        ];
         match jvmti.add_capabilities(&Capabilities::of(&needed)) {
             Ok(true) => {}
             Ok(false) => return Err("this JVM shows an agent no classes".to_owned()),
@@ -98,6 +101,7 @@ impl Agent {
             loaders: OnceLock::new(),
             skips: Skips::default(),
             mode: AtomicU8::new(Mode::Idle as u8),
+            waits: AtomicBool::new(settings.waits != Waits::Off),
             disarmed: AtomicBool::new(false),
         })
     }
@@ -107,7 +111,14 @@ impl Agent {
     /// # Errors
     /// In words, why they cannot be read.
     pub(crate) fn choose(&self, settings: &Settings) -> Result<(), String> {
-        self.live.choose(&choice(settings)?).map_err(|error| notices::with_causes(&error))
+        self.live.choose(&choice(settings)?).map_err(|error| notices::with_causes(&error))?;
+        self.waits.store(settings.waits != Waits::Off, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// True if waits are recorded.
+    pub(crate) fn records_waits(&self) -> bool {
+        self.waits.load(Ordering::Relaxed)
     }
 
     pub(crate) fn mode(&self) -> Mode {
@@ -213,16 +224,10 @@ impl Agent {
                 return None;
             }
         }
-        let redefines =
-            match mode == Mode::Attached || redefined && self.jvmti.tag(class.redefined) & KEEPS_FLAGS != 0 {
-                true => Redefines::Yes,
-                // As it was when the class was loaded.
-                false => Redefines::No,
-            };
         if let Some(path) = code_source::new_path(java, self.jvmti, class.domain) {
             self.live.search(path);
         }
-        self.decided(name, class, self.live.class(class.bytes, redefines))
+        self.decided(name, class, self.live.class(class.bytes))
     }
 
     /// Whether a class with this internal name is one of the JDK that is traced.
@@ -277,7 +282,6 @@ impl Agent {
         let loader = self.jvmti.loader(class).ok()?;
         let known = loaders.ask(java, self.jvmti, loader);
         if self.changes(known, name) {
-            self.keep_flags(class);
             if let Err(failed) = self.jvmti.retransform(&[class]) {
                 self.skips.add(name, &failed);
             }
@@ -290,11 +294,6 @@ impl Agent {
     /// Whether a class of such a loader is changed: the loader finds the recorder's class, or is one of the JDK whose class was chosen.
     pub(crate) fn changes(&self, loader: Loader, name: &str) -> bool {
         loader == Loader::Finds || loader == Loader::Jdk && self.is_chosen(name.as_bytes())
-    }
-
-    /// Notes that the class is changed after it was loaded.
-    pub(crate) fn keep_flags(&self, class: jclass) {
-        self.jvmti.set_tag(class, KEEPS_FLAGS);
     }
 }
 

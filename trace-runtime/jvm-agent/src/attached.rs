@@ -19,6 +19,7 @@ use jni::sys::jclass;
 
 use crate::agent::{Agent, Mode};
 use crate::client_watch;
+use crate::contended;
 use crate::java::{Java, Vm};
 use crate::loaded::{self, State};
 use crate::loaders::{Asker, Loader, Loaders, is_of_jdk};
@@ -39,9 +40,6 @@ pub const NOT_RESTORED: &str = "traced until threads have left them: ";
 
 /// How long a busy machine may take to create the recording's file.
 const FILE_WITHIN: Duration = Duration::from_secs(10);
-
-/// A notice begins with it, and goes on with the number of methods.
-pub const NOT_TIMED: &str = "synchronized methods without the time of waits for their locks: ";
 
 fn changes() -> MutexGuard<'static, u64> {
     // After a panic the number is still the last one's.
@@ -131,14 +129,11 @@ fn begin(agent: &Agent, java: Java, first: bool) -> Result<(), String> {
         agent.set_mode(Mode::Idle);
         return Err("the JVM shows the agent no classes".to_owned());
     }
+    contended::start(agent, java);
     let frames = virtual_threads::classes_on_stacks(java);
     change(agent, java, &frames);
     try_at_once(agent, java, &frames);
     note_waiting(agent, java, false);
-    let untimed = agent.live.counts().untimed;
-    if untimed > 0 {
-        trace_runtime::notice(&format!("{NOT_TIMED}{untimed}, since their classes were loaded before"));
-    }
     Ok(())
 }
 
@@ -172,6 +167,7 @@ fn end(agent: &'static Agent, vm: Vm, changes: &mut u64) -> Result<(), String> {
         forget_waiting(agent, java);
         // The JVM starts from the original bytes, and nothing changes them any more.
         agent.set_mode(Mode::Idle);
+        contended::stop(agent);
         let frames = virtual_threads::classes_on_stacks(java);
         restore(agent, java, &frames);
         try_at_once(agent, java, &frames);
@@ -291,7 +287,6 @@ fn takes(agent: &Agent, java: Java, loaders: &Loaders, asker: &mut Asker, class:
     if !agent.changes(known, &name) {
         return false;
     }
-    agent.keep_flags(class);
     if loaded::state(jvmti, class) == State::Linked {
         return true;
     }

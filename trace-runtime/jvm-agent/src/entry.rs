@@ -10,6 +10,7 @@ use jni::sys::{JNI_ERR, JNI_OK, JNIEnv, JavaVM, jclass, jint, jobject};
 
 use crate::agent::{Agent, Mode, Shown};
 use crate::attached::{self, Command};
+use crate::contended;
 use crate::environment::Environment;
 use crate::java::{Java, Vm};
 use crate::jvmti::{Callbacks, Env, event, jthread};
@@ -117,6 +118,8 @@ unsafe fn begin(vm: *mut JavaVM, settings: &Settings) -> Result<&'static Agent, 
         vm_death: Some(vm_death),
         class_file_load_hook: Some(class_file_load_hook),
         class_prepare: Some(class_prepare),
+        monitor_contended_enter: Some(monitor_contended_enter),
+        monitor_contended_entered: Some(monitor_contended_entered),
         ..Callbacks::default()
     };
     jvmti.set_callbacks(&callbacks).map_err(|failed| failed.to_string())?;
@@ -136,6 +139,7 @@ unsafe extern "system" fn vm_init(_jvmti: *mut Env, jni: *mut JNIEnv, thread: jt
             }
             // Those of the JDK that the JVM has needed itself, those of an AOT cache (JEP 483), and those that agents before this one have loaded.
             attached::change(agent, java, &HashSet::new());
+            contended::start(agent, java);
             stall_watch::start(agent, java, thread);
         }
         Err(Refused::Off) => {}
@@ -196,4 +200,26 @@ unsafe extern "system" fn class_prepare(_jvmti: *mut Env, jni: *mut JNIEnv, _thr
     agent.guarded(|| {
         agent.prepared(java, class);
     });
+}
+
+unsafe extern "system" fn monitor_contended_enter(
+    _jvmti: *mut Env,
+    jni: *mut JNIEnv,
+    thread: jthread,
+    object: jobject,
+) {
+    let Some(agent) = AGENT.get() else { return };
+    // SAFETY: as in `vm_init`.
+    let Some(java) = (unsafe { Java::new(jni) }) else { return };
+    agent.guarded(|| contended::begin(agent, java, thread, object));
+}
+
+unsafe extern "system" fn monitor_contended_entered(
+    _jvmti: *mut Env,
+    _jni: *mut JNIEnv,
+    _thread: jthread,
+    _object: jobject,
+) {
+    let Some(agent) = AGENT.get() else { return };
+    agent.guarded(contended::end);
 }

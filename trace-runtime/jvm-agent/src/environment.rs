@@ -330,12 +330,45 @@ impl Environment {
 
     /// The name of a method.
     pub(crate) fn name_of(&self, method: MethodId) -> Result<String, Failed> {
-        let mut text = null_mut();
-        // SAFETY: the method is from the JVM; the function writes one pointer, and the others may be null.
+        self.name_and_descriptor(method).map(|(name, _)| name)
+    }
+
+    /// The name of a method and its descriptor, such as `()V`.
+    pub(crate) fn name_and_descriptor(&self, method: MethodId) -> Result<(String, String), Failed> {
+        let (mut name, mut descriptor) = (null_mut(), null_mut());
+        // SAFETY: the method is from the JVM; the function writes two pointers, and the third may be null.
         checked("GetMethodName", unsafe {
-            (self.functions().get_method_name)(self.0, method.0, &raw mut text, null_mut(), null_mut())
+            (self.functions().get_method_name)(
+                self.0,
+                method.0,
+                &raw mut name,
+                &raw mut descriptor,
+                null_mut(),
+            )
         })?;
-        Ok(self.taken(text).to_string_lossy().into_owned())
+        let text = |text| self.taken(text).to_string_lossy().into_owned();
+        Ok((text(name), text(descriptor)))
+    }
+
+    /// Returns the innermost frame of the calling thread.
+    pub(crate) fn own_frame(&self) -> Result<Frame, Failed> {
+        let mut info = FrameInfo { method: null_mut(), location: 0 };
+        // SAFETY: null stands for the calling thread; the function writes a method and a number.
+        checked("GetFrameLocation", unsafe {
+            let (method, location) = (&raw mut info.method, &raw mut info.location);
+            (self.functions().get_frame_location)(self.0, null_mut(), 0, method, location)
+        })?;
+        Ok(Frame::of(&info))
+    }
+
+    /// Returns the modifiers of a method, as in its class file.
+    pub(crate) fn modifiers(&self, method: MethodId) -> Result<jint, Failed> {
+        let mut modifiers = 0;
+        // SAFETY: the method is from the JVM; the function writes one number.
+        checked("GetMethodModifiers", unsafe {
+            (self.functions().get_method_modifiers)(self.0, method.0, &raw mut modifiers)
+        })?;
+        Ok(modifiers)
     }
 
     /// A text of the JVM, which is given back.

@@ -33,6 +33,11 @@ impl Java {
         (!env.is_null()).then_some(Self(env))
     }
 
+    /// True if an exception of the program is pending: then JNI allows few calls.
+    pub(crate) fn is_throwing(self) -> bool {
+        call!(self, v1_2.ExceptionCheck())
+    }
+
     /// Clears a pending exception; returns whether there was one.
     fn failed(self) -> bool {
         let pending = call!(self, v1_2.ExceptionCheck());

@@ -34,6 +34,8 @@ pub(crate) mod event {
     pub(crate) const VM_DEATH: jint = 51;
     pub(crate) const CLASS_FILE_LOAD_HOOK: jint = 54;
     pub(crate) const CLASS_PREPARE: jint = 56;
+    pub(crate) const MONITOR_CONTENDED_ENTER: jint = 75;
+    pub(crate) const MONITOR_CONTENDED_ENTERED: jint = 76;
 }
 
 /// A function with other parameters than those that are needed here.
@@ -64,7 +66,10 @@ pub(crate) struct Functions {
     slots_14_to_17: [Unused; 4],
     /// Slot 18.
     pub(crate) get_current_thread: unsafe extern "system" fn(*mut Env, *mut jthread) -> jint,
-    slots_19_to_30: [Unused; 12],
+    /// Slot 19.
+    pub(crate) get_frame_location:
+        unsafe extern "system" fn(*mut Env, jthread, jint, *mut jmethodID, *mut jlong) -> jint,
+    slots_20_to_30: [Unused; 11],
     /// Slot 31.
     pub(crate) create_raw_monitor:
         unsafe extern "system" fn(*mut Env, *const c_char, *mut RawMonitor) -> jint,
@@ -109,7 +114,9 @@ pub(crate) struct Functions {
     /// Slot 65.
     pub(crate) get_method_declaring_class:
         unsafe extern "system" fn(*mut Env, jmethodID, *mut jclass) -> jint,
-    slots_66_to_69: [Unused; 4],
+    /// Slot 66.
+    pub(crate) get_method_modifiers: unsafe extern "system" fn(*mut Env, jmethodID, *mut jint) -> jint,
+    slots_67_to_69: [Unused; 3],
     /// Slot 70.
     pub(crate) get_line_number_table:
         unsafe extern "system" fn(*mut Env, jmethodID, *mut jint, *mut *mut LineNumber) -> jint,
@@ -172,6 +179,7 @@ const _: () = {
     assert!(core::mem::offset_of!(Functions, run_agent_thread) == slot(12));
     assert!(core::mem::offset_of!(Functions, get_top_thread_groups) == slot(13));
     assert!(core::mem::offset_of!(Functions, get_current_thread) == slot(18));
+    assert!(core::mem::offset_of!(Functions, get_frame_location) == slot(19));
     assert!(core::mem::offset_of!(Functions, create_raw_monitor) == slot(31));
     assert!(core::mem::offset_of!(Functions, raw_monitor_enter) == slot(33));
     assert!(core::mem::offset_of!(Functions, raw_monitor_exit) == slot(34));
@@ -180,6 +188,7 @@ const _: () = {
     assert!(core::mem::offset_of!(Functions, get_source_file_name) == slot(50));
     assert!(core::mem::offset_of!(Functions, get_object_hash_code) == slot(58));
     assert!(core::mem::offset_of!(Functions, get_object_monitor_usage) == slot(59));
+    assert!(core::mem::offset_of!(Functions, get_method_modifiers) == slot(66));
     assert!(core::mem::offset_of!(Functions, get_line_number_table) == slot(70));
     assert!(core::mem::offset_of!(Functions, get_thread_cpu_time) == slot(137));
     assert!(core::mem::offset_of!(Functions, allocate) == slot(46));
@@ -308,7 +317,11 @@ pub(crate) type VmDeath = unsafe extern "system" fn(jvmti: *mut Env, jni: *mut J
 pub(crate) type ClassPrepare =
     unsafe extern "system" fn(jvmti: *mut Env, jni: *mut JNIEnv, thread: jthread, class: jclass);
 
-/// The callbacks of events 50 to 56. The JVM takes those beyond as absent, since it gets the size.
+/// The events `MonitorContendedEnter` and `MonitorContendedEntered`.
+pub(crate) type MonitorEvent =
+    unsafe extern "system" fn(jvmti: *mut Env, jni: *mut JNIEnv, thread: jthread, object: jobject);
+
+/// The callbacks of events 50 to 76. The JVM takes those beyond as absent, since it gets the size.
 #[derive(Default)]
 #[repr(C)]
 pub(crate) struct Callbacks {
@@ -324,6 +337,12 @@ pub(crate) struct Callbacks {
     pub(crate) unused_55: Option<unsafe extern "system" fn()>,
     /// Event 56.
     pub(crate) class_prepare: Option<ClassPrepare>,
+    /// Events 57 to 74.
+    pub(crate) unused_57_to_74: [Option<unsafe extern "system" fn()>; 18],
+    /// Event 75.
+    pub(crate) monitor_contended_enter: Option<MonitorEvent>,
+    /// Event 76.
+    pub(crate) monitor_contended_entered: Option<MonitorEvent>,
 }
 
 /// Bits of `GetClassStatus`.
@@ -362,6 +381,8 @@ pub(crate) mod capability {
     pub(crate) const THREAD_CPU_TIME: usize = 23;
     /// `can_generate_all_class_hook_events`.
     pub(crate) const ALL_CLASS_HOOK_EVENTS: usize = 26;
+    /// `can_generate_monitor_events`.
+    pub(crate) const MONITOR_EVENTS: usize = 28;
     /// `can_retransform_classes`.
     pub(crate) const RETRANSFORM_CLASSES: usize = 37;
 }

@@ -23,6 +23,7 @@
 //! | `thread_dump` | a dump of all threads in HotSpot's form |
 //! | `stuck_threads` | which threads do not go on, from samples of their stacks |
 //! | `agent` | its state, and what it does with a class |
+//! | `contended` | waits for monitors, by the JVM's events |
 //! | `stall_watch` | takes these samples, and a dump when a thread is stuck or the program ends in a hang |
 //! | `attached` | a program that runs already: start and stop |
 //! | `client_watch` | notices that the process which has attached is gone |
@@ -35,6 +36,7 @@ mod attached;
 pub mod client;
 mod client_watch;
 mod code_source;
+mod contended;
 mod entry;
 mod environment;
 mod java;
@@ -52,7 +54,7 @@ mod threads;
 mod unsafe_access;
 mod virtual_threads;
 
-pub use attached::{NOT_RESTORED, NOT_TIMED, NOT_TRACED};
+pub use attached::{NOT_RESTORED, NOT_TRACED};
 pub use jdk::{JdkClasses, JdkError};
 pub use runtime_classes::CLASSES;
 pub use settings::{Settings, SettingsError, Waits};

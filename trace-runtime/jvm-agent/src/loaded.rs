@@ -15,7 +15,6 @@ use std::collections::HashSet;
 
 use jni::sys::{jclass, jlong};
 
-use crate::agent::KEEPS_FLAGS;
 use crate::environment::{Environment, Failed};
 use crate::java::Java;
 use crate::jvmti::class_status;
@@ -34,10 +33,10 @@ const STOPS: usize = 128;
 /// How many classes have local references at a time.
 const PORTION: usize = 1024;
 
-/// The number of a class's portion is in its tag for a while, above [`KEEPS_FLAGS`] and above the tags of other objects.
+/// The number of a class's portion is in its tag for a while, above the tags of other objects.
 const PORTION_SHIFT: u32 = 8;
 
-/// Tag of a class that waits until no thread is in it, beside [`KEEPS_FLAGS`], and above the tags of other objects.
+/// Tag of a class that waits until no thread is in it, above the tags of other objects.
 const WAITS: jlong = 1 << 6;
 
 /// Tag of a class with a frame on a stack, while a portion is chosen.
@@ -95,8 +94,8 @@ pub(crate) fn retransform(
     drop(frame);
     for portion in portions {
         let _frame = java.frame(PORTION as i32 + 16);
-        let mut classes = jvmti.tagged(&[portion, portion | KEEPS_FLAGS])?;
-        classes.iter().for_each(|class| jvmti.set_tag(*class, jvmti.tag(*class) & KEEPS_FLAGS));
+        let mut classes = jvmti.tagged(&[portion])?;
+        classes.iter().for_each(|class| jvmti.set_tag(*class, 0));
         classes.retain(|class| takes(*class));
         change(java, jvmti, frames, &classes, batch, failed)?;
     }
@@ -121,7 +120,7 @@ pub(crate) fn retry(
 
 /// The classes that wait, as local references.
 pub(crate) fn waiting(java: Java, jvmti: Environment) -> Result<Vec<jclass>, Failed> {
-    let classes = jvmti.tagged(&[WAITS, WAITS | KEEPS_FLAGS])?;
+    let classes = jvmti.tagged(&[WAITS])?;
     java.reserve_above(classes.len());
     Ok(classes)
 }

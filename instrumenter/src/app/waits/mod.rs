@@ -30,7 +30,7 @@ use super::names;
 use crate::class_facts::ClassFacts;
 use crate::hierarchy::Hierarchy;
 use crate::splice::task::COMPLETION;
-use crate::waits::{Catalogue, LockFlags, Waits};
+use crate::waits::{Catalogue, Monitors, Waits};
 
 /// What is listed, in original names.
 pub(crate) struct Listed<'a> {
@@ -90,7 +90,7 @@ impl<'a> Listed<'a> {
     }
 
     fn waits(&self) -> Waits<'_> {
-        Waits { catalogue: self.catalogue, hierarchy: &self.hierarchy, flags: LockFlags::Unseen }
+        Waits { catalogue: self.catalogue, hierarchy: &self.hierarchy, monitors: Monitors::Inserted }
     }
 }
 

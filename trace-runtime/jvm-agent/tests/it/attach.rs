@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use jvm_agent::client::{AttachError, Target};
 use jvm_agent::{NOT_RESTORED, NOT_TRACED, Settings};
+use trace_format::event::WaitKind;
 use trace_format::section::SectionKind;
 use trace_format::verdict::{Outcome, Verdict};
 use trace_format::{Event, Item};
@@ -303,6 +304,62 @@ fn a_frame_keeps_its_lines_and_its_class_waits_until_it_has_none() {
 
 /// Waits until something is true.
 #[track_caller]
+/// The waits of main for monitors, by the class of the monitor: the call that each is in, its owner, and its length in ms.
+fn monitor_waits(directory: &Path) -> Vec<(String, String, String, u64)> {
+    let names = names(&directory.join("methodMapping.txt"));
+    let recording = recording(directory);
+    let main = recording.threads().iter().find(|thread| thread.main).unwrap();
+    let owner = |uid| recording.threads().iter().find(|thread| thread.uid == uid)?.name.clone();
+    let (mut waits, mut open, mut calls) = (Vec::new(), None, Vec::new());
+    for item in recording.events(main) {
+        let Item::Event { time, event } = item.unwrap() else { continue };
+        match event {
+            Event::Enter(id) => calls.push(names[&id].clone()),
+            Event::Exit(_) => drop(calls.pop()),
+            Event::WaitBegin(wait) => open = Some((wait, time)),
+            Event::WaitEnd => {
+                let Some((wait, since)) = open.take().filter(|(wait, _)| wait.kind == WaitKind::Monitor)
+                else {
+                    continue;
+                };
+                let class = recording.texts().get(wait.class).unwrap_or_default().to_owned();
+                let call = calls.last().cloned().unwrap_or_default();
+                waits.push((class, call, owner(wait.owner).unwrap_or_default(), (time - since) / 1_000_000));
+            }
+            _ => {}
+        }
+    }
+    waits
+}
+
+#[test]
+fn waits_for_monitors_are_recorded_wherever_they_are_entered() {
+    let directory = directory("attach_monitors");
+    let mut server = Server::start(&directory, &["-Xcheck:jni"]);
+    for _ in 0..2 {
+        assert_eq!(server.ask("wait a"), "wait a 8");
+        server.command("start").unwrap();
+        assert_eq!(server.ask("wait b"), "wait b 9");
+        server.command("stop").unwrap();
+    }
+    assert_eq!(server.ask("wait c"), "wait c 7");
+    let stderr = server.end();
+    assert!(!stderr.contains("WARNING in native method"), "{stderr}");
+    let waits: Vec<_> =
+        monitor_waits(&directory).into_iter().filter(|(class, ..)| !class.contains("Loader")).collect();
+    let places: Vec<_> =
+        waits.iter().map(|(class, call, owner, _)| (class.as_str(), call.as_str(), owner.as_str())).collect();
+    // The JDK does not say who has its monitor.
+    let once = [
+        ("java.lang.Class", "plain.Contended.count", "holder"),
+        ("java.util.concurrent.ConcurrentHashMap$ReservationNode", "plain.Contended.wait", ""),
+    ];
+    assert_eq!(places, [once, once].concat(), "{waits:?}");
+    assert!(waits.iter().all(|wait| (200..2_000).contains(&wait.3)), "{waits:?}");
+    assert_eq!(calls(&directory)["main"]["plain.Contended.count"], 4, "the wait and the work, twice");
+    assert_eq!(balance(&directory)["main"], 0, "every call has its end");
+}
+
 fn until(what: &str, mut is_true: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_true() {

@@ -30,6 +30,8 @@ public class Server {
                 System.out.println("run");
             } else if (line.equals("hold")) {
                 Answers.hold(in);
+            } else if (line.startsWith("wait ")) {
+                Contended.wait(line);
             } else if (line.equals("lines")) {
                 Lines.serve(in);
             } else {
