@@ -26,6 +26,7 @@ use crate::loaders::{Asker, Loader, Loaders, is_of_jdk};
 use crate::notices;
 use crate::runtime_classes::Refused;
 use crate::settings::Settings;
+use crate::stall_watch;
 use crate::threads;
 use crate::virtual_threads;
 
@@ -134,6 +135,7 @@ fn begin(agent: &Agent, java: Java, first: bool) -> Result<(), String> {
     change(agent, java, &frames);
     try_at_once(agent, java, &frames);
     note_waiting(agent, java, false);
+    stall_watch::start(agent, java, None);
     Ok(())
 }
 
@@ -168,6 +170,7 @@ fn end(agent: &'static Agent, vm: Vm, changes: &mut u64) -> Result<(), String> {
         // The JVM starts from the original bytes, and nothing changes them any more.
         agent.set_mode(Mode::Idle);
         contended::stop(agent);
+        stall_watch::pause();
         let frames = virtual_threads::classes_on_stacks(java);
         restore(agent, java, &frames);
         try_at_once(agent, java, &frames);

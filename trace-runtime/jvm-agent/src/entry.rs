@@ -140,7 +140,7 @@ unsafe extern "system" fn vm_init(_jvmti: *mut Env, jni: *mut JNIEnv, thread: jt
             // Those of the JDK that the JVM has needed itself, those of an AOT cache (JEP 483), and those that agents before this one have loaded.
             attached::change(agent, java, &HashSet::new());
             contended::start(agent, java);
-            stall_watch::start(agent, java, thread);
+            stall_watch::start(agent, java, Some(thread));
         }
         Err(Refused::Off) => {}
         Err(Refused::Because(why)) => notices::nothing_is_recorded(why),

@@ -60,6 +60,8 @@ struct Watch {
     /// The number of the main thread.
     main: jlong,
     state: Mutex<State>,
+    /// Nothing is recorded now.
+    paused: AtomicBool,
     /// The watch has ended: the program ends, or the watch had a fault.
     over: AtomicBool,
 }
@@ -74,6 +76,13 @@ struct State {
     /// The stacks that dumps have shown.
     shown: HashSet<u64>,
     pace: Pace,
+}
+
+impl State {
+    /// Forgets all but the dumps that were taken: what comes later is shown anew.
+    fn forget(&mut self) {
+        *self = Self { pace: self.pace, ..Self::default() };
+    }
 }
 
 /// Limits the dumps of a recording.
@@ -97,26 +106,48 @@ impl Pace {
     }
 }
 
-/// Starts the watch; called on the main thread, before the program runs. A failure is a notice: the recording has no dumps
-/// then.
-pub(crate) fn start(agent: &Agent, java: Java, main: jobject) {
-    if let Err(why) = begin(agent, java, main) {
+/// Starts the watch, or continues it. `main` is the main thread, if it is known. A failure is a notice: then the recording has no
+/// dumps.
+pub(crate) fn start(agent: &Agent, java: Java, main: Option<jobject>) {
+    if let Some(watch) = WATCH.get() {
+        watch.paused.store(false, Ordering::Release);
+    } else if let Err(why) = begin(agent, java, main) {
         trace_runtime::notice(&format!("no stacks are taken when the program hangs: {why}"));
     }
 }
 
-fn begin(agent: &Agent, java: Java, main: jobject) -> Result<(), String> {
+/// Takes no samples until the next start.
+pub(crate) fn pause() {
+    if let Some(watch) = WATCH.get() {
+        watch.paused.store(true, Ordering::Release);
+    }
+}
+
+fn begin(agent: &Agent, java: Java, main: Option<jobject>) -> Result<(), String> {
     let _frame = java.frame(32);
     let jvmti = agent.jvmti;
     let fields = Fields::find(java).ok_or("threads of this JVM have no number")?;
     let thread = agent_thread(jvmti, java).ok_or("the JVM makes no thread for the agent")?;
     let dumper = Dumper { jvmti, fields, extras: agent.extras, own: fields.number(java, thread) };
-    let main = fields.number(java, main);
-    let watch = Watch { dumper, main, state: Mutex::default(), over: AtomicBool::new(false) };
+    let main = main.map_or_else(|| main_number(&dumper, java), |main| fields.number(java, main));
+    let [paused, over] = [const { AtomicBool::new(false) }; 2];
+    let watch = Watch { dumper, main, state: Mutex::default(), paused, over };
     WATCH.set(watch).map_err(|_| "it was started before")?;
     let words = |failed: Failed| failed.to_string();
     jvmti.run_thread(thread, body).map_err(words)?;
     jvmti.notify(event::VM_DEATH, true).map_err(words)
+}
+
+/// Returns the number of the thread that runs `main`, in a program that runs already: the oldest with that name. 0 if it has
+/// ended.
+fn main_number(dumper: &Dumper, java: Java) -> jlong {
+    let stacks = dumper.read(java, 1).map(|stacks| stacks.all).unwrap_or_default();
+    let is_main = |thread| dumper.jvmti.thread_info(thread).is_ok_and(|info| info.name == "main");
+    let named = stacks.into_iter().filter(|(_, stack)| {
+        let _frame = java.frame(16);
+        is_main(stack.thread)
+    });
+    named.map(|(number, _)| number).min().unwrap_or(0)
 }
 
 /// Creates the `java.lang.Thread` of the agent, in the JVM's own group. Runs Java code of the JDK.
@@ -144,6 +175,10 @@ unsafe extern "system" fn body(_jvmti: *mut Env, jni: *mut JNIEnv, _: *mut c_voi
         if watch.over.load(Ordering::Acquire) {
             return;
         }
+        if watch.paused.load(Ordering::Acquire) && slept.is_ok() {
+            watch.state().forget();
+            continue;
+        }
         match slept.map(|()| watch.guarded(|| watch.look(java))) {
             Ok(Some(Ok(cost))) => costs = [costs[1], costs[2], costs[3], cost],
             Ok(Some(Err(failed))) | Err(failed) => return watch.ends(&failed.to_string()),
@@ -155,7 +190,7 @@ unsafe extern "system" fn body(_jvmti: *mut Env, jni: *mut JNIEnv, _: *mut c_voi
 /// The program ends: takes the last dump if a thread does not go on. Returns soon, whatever the threads do.
 pub(crate) fn at_exit(java: Java) {
     let Some(watch) = WATCH.get() else { return };
-    if !watch.over.load(Ordering::Acquire) {
+    if !watch.over.load(Ordering::Acquire) && !watch.paused.load(Ordering::Acquire) {
         // A failure of JVM TI this late leaves the recording as it is.
         let _ = watch.guarded(|| watch.last_look(java));
         watch.over.store(true, Ordering::Release);

@@ -360,6 +360,34 @@ fn waits_for_monitors_are_recorded_wherever_they_are_entered() {
     assert_eq!(balance(&directory)["main"], 0, "every call has its end");
 }
 
+#[test]
+fn threads_that_do_not_go_on_while_attached_are_in_a_dump() {
+    let directory = directory("attach_stuck");
+    let mut server = Server::start(&directory, &["-Xcheck:jni"]);
+    let hold = |server: &mut Server, seconds| {
+        assert_eq!(server.ask("hold"), "holding");
+        std::thread::sleep(Duration::from_secs(seconds));
+        assert_eq!(server.ask("on"), "no");
+    };
+    server.command("start").unwrap();
+    hold(&mut server, 8);
+    server.command("stop").unwrap();
+    hold(&mut server, 6);
+    server.end();
+    let recording = recording(&directory);
+    let dumps = recording.sections().iter().filter(|section| section.kind == Some(SectionKind::DumpText));
+    let texts =
+        dumps.map(|dump| String::from_utf8_lossy(&recording.payload(dump).unwrap().unwrap()).into_owned());
+    let texts: Vec<String> = texts.filter(|text| text.contains("Full thread dump by anrscope:")).collect();
+    assert_eq!(texts.len(), 1, "{texts:?}");
+    let first = texts[0].split("\n\"").nth(1).unwrap();
+    assert!(
+        first.starts_with("main\"") && first.contains("at plain.Answers.hold(Answers.java:"),
+        "{}",
+        texts[0]
+    );
+}
+
 fn until(what: &str, mut is_true: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_true() {
