@@ -80,9 +80,9 @@ impl<'t> Stall<'t> {
         let judge = Judge { facts, names, claims, usual: &usual, mains };
         let mut best: Option<(Order, Self)> = None;
         let mut idle: Option<(&Thread, Stretch)> = None;
-        for (thread, found) in all {
+        for &(thread, ref found) in &all {
             let mut judged: Vec<Stretch> = Vec::new();
-            for stretch in found {
+            for &stretch in found {
                 let Stretch { since, until, ended, sign, .. } = stretch;
                 // The wait within a long call is the hang.
                 let is_known = |inner: &Stretch| inner.until > since && inner.took() >= stretch.took() / 2;
@@ -111,7 +111,33 @@ impl<'t> Stall<'t> {
             let method = stretch.call.map(|(method, _)| names.method(method).into_owned());
             Idle::of(thread_name(thread), &stretch, method, |wait| judge.waited(wait).words(0))
         });
-        Ok((best.map(|(_, question)| question), idle))
+        let best = best.map(|(_, stall)| stall.holder(sources, &all)).transpose()?;
+        Ok((best, idle))
+    }
+
+    /// Of threads that wait for each other the one that owns a lock and waits for something else; for other hangs itself. For
+    /// example, a thread joins a worker that wants its lock.
+    fn holder<S: Source + ?Sized>(
+        self,
+        sources: &Sources<'t, S>,
+        all: &[(&'t Thread, Vec<Stretch>)],
+    ) -> Result<Self, ReadError> {
+        let moment = if self.ended { self.since.midpoint(self.until) } else { self.until };
+        let why = sources.chains(moment)?.why(self.thread)?.filter(|why| why.cycle);
+        let holder = why.and_then(|why| why.links.into_iter().find(|link| !link.is_for_lock()));
+        let stretches = holder.and_then(|link| all.iter().find(|(thread, _)| thread.tid == link.tid));
+        let Some((thread, found)) = stretches.filter(|(thread, _)| thread.uid != self.thread.uid) else {
+            return Ok(self);
+        };
+        let at_that_time = found.iter().filter(|stretch| (stretch.since..=stretch.until).contains(&moment));
+        let innermost = at_that_time.min_by_key(|stretch| stretch.took());
+        let of_stretch = |stretch: &Stretch| Self {
+            thread,
+            since: stretch.since,
+            until: stretch.until,
+            ended: stretch.ended,
+        };
+        Ok(innermost.map_or(self, of_stretch))
     }
 }
 
@@ -173,9 +199,11 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         let dumped = place.map(|(_, dumped)| dumped);
         let is_joined = self.is_joined(thread, place);
         let owed = match (of_dump, thread.main, stretch.sign) {
-            // Main hangs as long as the thread that it joins.
+            // Main hangs as long as the thread that it joins, or that computes what it waits for.
             (Some(Claim::Reads(_) | Claim::Waits), ..) if is_joined => Claim::HeldUp,
-            (_, true, Sign::Still(Some(wait))) if self.has_ender() && wait.kind == WaitKind::Join => {
+            (_, true, Sign::Still(Some(wait)))
+                if self.has_ender() && wait.kind == WaitKind::Join || self.ender_computes(stretch) =>
+            {
                 Claim::Idle(Reverse(0))
             }
             (
@@ -226,6 +254,14 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
     /// True if it is known which thread has to end main's wait.
     fn has_ender(&self) -> bool {
         self.mains.as_ref().is_some_and(|wait| wait.ender.is_some())
+    }
+
+    /// True if a dump has that thread computing.
+    fn ender_computes(&self, stretch: &Stretch) -> bool {
+        let ender = self.mains.as_ref().and_then(|wait| wait.ender);
+        let ender = self.facts.recording.threads().iter().find(|thread| Some(thread.tid) == ender);
+        let place = ender.and_then(|ender| self.dumped(ender, stretch));
+        matches!(place.and_then(|(dump, dumped)| dump.claim(dumped)), Some(Claim::Computes(_)))
     }
 
     fn is_lock(&self, wait: &Wait) -> bool {

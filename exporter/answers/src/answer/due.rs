@@ -22,8 +22,9 @@ pub enum Due {
     Nothing,
 }
 
-/// Calls that wait for work: the class's start, the method's start.
+/// Calls that wait for work, or end the program: the class's start, the method's start.
 const IDLE: &[(&str, &str)] = &[
+    ("java.lang.Shutdown", "halt"),
     ("java.net.ServerSocket", "accept"),
     ("java.net.ServerSocket", "implAccept"),
     ("java.nio.channels.ServerSocketChannel", "accept"),

@@ -145,7 +145,7 @@ pub const RULES: &[Rule] = &[
     row(C::Fsync, High, RECORDED, recorded),
     row(C::NetworkIo, High, RECORDED, recorded),
     row(C::DiskIo, High, RECORDED, recorded),
-    row(C::ConsoleRead, High, RECORDED, recorded),
+    row(C::ConsoleRead, Medium, RECORDED, recorded),
     row(C::ProcessWait, High, RECORDED, recorded),
     row(C::PermitWait, High, RECORDED, recorded),
     row(C::FutureWait, High, RECORDED, recorded),

@@ -39,6 +39,23 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
         let of_cycle = answer.cycle.contains(&owner.thread).then_some(None);
         rows.push((label, vec![owns(owner, next.or(recorded).or(of_cycle), names)]));
     }
+    rows.extend(messages(r, names));
+    let evidence = evidence(r, wait.is_some(), names);
+    if !evidence.is_empty() {
+        rows.push(("Evidence", evidence));
+    }
+    rows.extend(answer.not_shown.clone().map(|what| ("Not shown", vec![what])));
+    rows.push(("What to do", vec![names.bare(&answer.advice())]));
+    rows
+}
+
+/// The message that main was in; no other thread runs messages.
+fn messages(r: &Report, names: &mut Names) -> Vec<Row> {
+    let answer = &r.answer;
+    if !answer.thread.main {
+        return Vec::new();
+    }
+    let mut rows = Vec::new();
     if let Some(unit) = r.hang.as_ref().and_then(|hang| hang.unit.as_ref()) {
         rows.push(("Message", vec![message(unit, names)]));
         rows.extend(component(r).map(|line| ("Component", vec![line])));
@@ -51,12 +68,6 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
         let before = answer.root.iter().map(|root| names.message(&clean(&root.name)));
         rows.push(("Message", before.map(|name| format!("{name}, most of the time before")).collect()));
     }
-    let evidence = evidence(r, wait.is_some(), names);
-    if !evidence.is_empty() {
-        rows.push(("Evidence", evidence));
-    }
-    rows.extend(answer.not_shown.clone().map(|what| ("Not shown", vec![what])));
-    rows.push(("What to do", vec![names.bare(&answer.advice())]));
     rows
 }
 

@@ -189,6 +189,13 @@ pub struct WhyLink {
     pub task: Option<TaskFact>,
 }
 
+impl WhyLink {
+    /// True if it waits for a lock, whose owner is another thread.
+    pub(super) fn is_for_lock(&self) -> bool {
+        matches!(self.waits_for, "lock" | "monitor")
+    }
+}
+
 /// The thread that must move so that the chain ends.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
