@@ -58,7 +58,7 @@ pub(super) struct Question<'a, S: ?Sized> {
 }
 
 impl<'a, S: Source + ?Sized> Question<'a, S> {
-    /// The question about a recording; `walk` is the one over main ([`first_walk`]), and `latest` the one hang that is wanted, if not
+    /// The question about a recording; `walk` is the one over main ([`first_walk`]), and `latest` the hang that is wanted, if not
     /// the worst.
     pub(super) fn of(
         sources: &Sources<'a, S>,

@@ -112,8 +112,8 @@ impl Section {
         })
     }
 
-    /// True if no thread can go on by itself, and this one waits for what another one has to do, not for its end: all wait for each
-    /// other, without a limit of time and for nothing outside of the process.
+    /// True if no thread can go on by itself, and this one waits for what another one has to do, not for its end: all wait for
+    /// each other, without a limit of time and for nothing outside of the process.
     pub fn is_starved(&self, thread: &Thread) -> bool {
         let waits = |thread: &Thread| {
             let of_process =

@@ -212,7 +212,8 @@ impl DumpSummary {
 pub(crate) struct Computes {
     /// The innermost method of the app's that the samples share.
     pub(crate) site: Site,
-    /// The time between the first and the last of them, ns. From each to the next one the thread ran for half of the time or more.
+    /// The time between the first and the last of them, ns. From each to the next one the thread ran for half of the time or
+    /// more.
     pub(crate) ns: u64,
 }
 

@@ -6,6 +6,7 @@
 
 mod around;
 mod posts;
+mod run;
 mod tasks;
 
 use std::collections::HashMap;
@@ -17,8 +18,9 @@ use super::{Change, Facts};
 pub(crate) use around::Waiting;
 use around::{Around, Surroundings};
 pub(crate) use posts::{Posted, Posts};
+pub(crate) use run::Run;
 use tasks::TaskIndex;
-pub(crate) use tasks::{Run, Submission, Suspension, Task, TaskCodes, TaskState};
+pub(crate) use tasks::{Submission, Suspension, Task, TaskCodes, TaskState};
 
 /// Maximum number of steps kept, the newest ones.
 const MAX_STEPS: usize = 1 << 18;

@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use trace_format::TextId;
 use trace_format::event::ConcurrencyStep;
 
-use super::{ConcurrentWork, Step};
+use super::{ConcurrentWork, Run, Step};
 pub(crate) use codes::TaskCodes;
 use coroutines::Coroutines;
 pub(crate) use coroutines::Suspension;
@@ -36,19 +36,6 @@ impl From<&Step> for Submission {
     fn from(step: &Step) -> Self {
         Self { at: step.at, thread: step.thread, method: step.what.method, line: step.what.line }
     }
-}
-
-/// The time in which a thread runs a task, or is in an outermost call that may be one.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Run {
-    /// Index of the thread.
-    pub(crate) thread: usize,
-    pub(crate) begun: u64,
-    pub(crate) ended: Option<u64>,
-    /// The method that is the task's code.
-    pub(crate) method: u32,
-    /// What this code does: bits of [`Concurrency`](trace_format::event::Concurrency).
-    pub(crate) does: u16,
 }
 
 /// How far a task is.

@@ -192,7 +192,7 @@ impl<'a> Inner<'a> {
             Some(_) if (self.library || has_native && !art) && (is_native || has_native) => {
                 Activity::Of(CauseId::NativeCode)
             }
-            // Methods of the JDK that compute, as Throwable.fillInStackTrace and Inflater.inflate do: the rows above name those that wait.
+            // Methods of the JDK that compute, as Inflater.inflate does: the rows above name those that wait.
             Some(FrameView::Java { native: true, class, .. })
                 if state.starts_with("RUNNABLE")
                     && ["java.", "jdk.", "sun."].iter().any(|of| class.starts_with(of)) =>
