@@ -209,7 +209,7 @@ fn a_mutex_leads_to_the_coroutine_that_has_it() {
 }
 
 #[test]
-fn a_coroutine_that_waits_for_an_iterator_of_a_channel_is_named() {
+fn coroutines_at_an_iterator_of_a_channel_have_its_name() {
     let why = chain(|mut builder, _, k| {
         let iterator = builder.text("kotlinx.coroutines.channels.BufferedChannel$BufferedChannelIterator");
         builder.main("main", |main| {
