@@ -219,8 +219,11 @@ impl OpenStack {
         if ids::is_method(self.frames.get(depth)?.key) {
             return None;
         }
-        let at = self.payloads.binary_search_by_key(&depth, |(of, ..)| *of);
-        at.ok().map(|at| &self.payloads[at])
+        // Mostly the innermost is asked for.
+        self.payloads.last().filter(|(of, ..)| *of == depth).or_else(|| {
+            let at = self.payloads.binary_search_by_key(&depth, |(of, ..)| *of).ok()?;
+            self.payloads.get(at)
+        })
     }
 
     /// The open waits, outermost first, each with its number and since when it is open.

@@ -97,7 +97,9 @@ impl Survey {
                     main(&change, items);
                 }
                 match change {
-                    Change::Closed { open, payload: Some(Payload::Wait(wait)), until, .. } => {
+                    Change::Closed { open, payload: Some(Payload::Wait(wait)), until, .. }
+                        if Longest::takes(wait) =>
+                    {
                         let number = items.number(items.depth() - 1).unwrap_or_default();
                         waits.add(thread, number, open.begun, Some(until), wait);
                     }
@@ -106,7 +108,7 @@ impl Survey {
                     _ => {}
                 }
             }
-            for (number, begun, wait) in spans.open().waits() {
+            for (number, begun, wait) in spans.open().waits().filter(|(.., wait)| Longest::takes(wait)) {
                 waits.add(thread, number, begun, None, &wait);
             }
             if is_main {
@@ -143,10 +145,12 @@ impl Survey {
 struct Longest(BinaryHeap<Reverse<LockWait>>);
 
 impl Longest {
+    /// Returns true for the wait for a lock whose owner is known.
+    fn takes(wait: &Wait) -> bool {
+        wait.kind == WaitKind::Monitor && wait.owner != 0
+    }
+
     fn add(&mut self, thread: usize, number: u64, begun: u64, ended: Option<u64>, wait: &Wait) {
-        if wait.kind != WaitKind::Monitor || wait.owner == 0 {
-            return;
-        }
         let duration = ended.map_or(u64::MAX, |ended| ended - begun);
         let (owner, lock) = (wait.owner, (wait.lock, wait.class.0));
         self.0.push(Reverse(LockWait { duration, thread, number, begun, owner, lock }));

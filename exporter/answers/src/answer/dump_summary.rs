@@ -1,4 +1,4 @@
-//! What a thread dump shows of the thread that the answer is about: what it does, who owns its lock, and which threads wait for
+//! The summary of a dump for the thread that the answer is about: what it does, who owns its lock, and which threads wait for
 //! each other.
 
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use crate::dump::{Channels, Dump, FactValue, LockGraph, LockKind, Section, Secti
 /// Number of innermost frames in which an engine shows.
 const ENGINE_FRAMES: usize = 32;
 
-/// What a dump shows of main, or of another thread that was asked about.
+/// The facts of a dump about main, or about another thread that was asked about.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct DumpSummary {
     /// The thread's name.
