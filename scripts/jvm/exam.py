@@ -183,6 +183,7 @@ def answer_of(text):
         "thread": (answer.get("thread") or {}).get("name"),
         "root": root.get("name"),
         "line": root.get("line"),
+        "mostly": (answer["mostly"] or {}).get("name"),
         "duration_ms": (answer["duration_ns"] or 0) // 1_000_000,
         "says_why": bool(answer["not_shown"] or page.get("idle")),
     }
@@ -196,6 +197,7 @@ def attached(printed):
     cause = re.search(r"^\s+Cause +(.+?) \((\w+) confidence\)", printed, re.M)
     root = re.search(r"^\s+In +(\S+)", printed, re.M)
     thread = re.search(r"^anrscope: (?:no call began (?:while it was recorded|in a traced class); )?(?:no thread hangs, unless this wait was to end; )?(.+?)(?:, by a thread dump:| did not come on in | hung for | when the recording began, by a)", printed, re.M)
+    mostly = re.search(r"^\s+In .+, mostly (\S+)", printed, re.M)
     unseen = re.search(r"^\s+Not shown ", printed, re.M)
     name = cause.group(1).strip() if cause else None
     return {
@@ -204,6 +206,7 @@ def attached(printed):
         "confidence": cause.group(2) if cause else None,
         "thread": thread.group(1) if thread else None,
         "root": root.group(1) if root else None,
+        "mostly": mostly.group(1) if mostly else None,
         "says_why": bool(unseen) or "unless this wait was to end" in printed,
     }
 
@@ -331,7 +334,8 @@ class Examined:
         """Whether the answer names the label's method, or for an answer without a root one of its threads."""
         method, root = self.label["method"], answer.get("root")
         if method and root:
-            return simple(root) == simple(method)
+            # Of a loop pages name the call that lasts and the one that it mostly is in.
+            return simple(method) in [simple(name) for name in (root, answer.get("mostly")) if name]
         threads = self.label.threads
         return not threads or any(fits(thread, answer.get("thread")) for thread in threads)
 

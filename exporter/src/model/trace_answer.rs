@@ -53,7 +53,7 @@ impl TraceAnswer {
             ("cause", text(cause.id.name())),
             ("cause_confidence", text(confidence_name(cause.confidence))),
         ];
-        args.extend(answer.root.as_ref().map(|root| ("root", text(&root.title()))));
+        args.extend(answer.place().map(|place| ("root", text(&place))));
         args.extend(answer.owners.first().map(|owner| {
             ("owner", text(&format!("{} (tid {}): {}", owner.thread, owner.tid, owner.place())))
         }));
@@ -65,10 +65,10 @@ impl TraceAnswer {
         args.extend(EVIDENCE.into_iter().zip(&cause.evidence).map(|(key, e)| (key, text(&e.text))));
         args.push(("next", text(cause.next)));
         let name = cause.id.name().to_uppercase();
-        let why = match (answer.owners.first(), &answer.root) {
+        let why = match (answer.owners.first(), answer.place()) {
             _ if !cycle.is_empty() => format!("{name} {}", cycle.join(" > ")),
             (Some(owner), _) => format!("{name}, lock owner {}", owner.thread),
-            (None, Some(root)) => format!("{name} in {}", root.title()),
+            (None, Some(place)) => format!("{name} in {place}"),
             (None, None) => name,
         };
         let why = text(&short(&why, MAX_WHY));

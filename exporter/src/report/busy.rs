@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use answers::words::{about, times};
+use answers::answer::CalleeSummary;
+use answers::words::about;
 use serde::Serialize;
 use trace_format::{Event, ReadError, Source, Thread, ids};
 
@@ -53,18 +54,17 @@ pub struct Callee {
 }
 
 impl Busy {
-    /// The calls that the method made again and again, with `took` for their time:
-    /// `Feed.row (80 %) of about 1,200,000 calls too short to record`. `None` if none of them stands out.
-    pub(super) fn called(&self, took: fn(u64) -> String) -> Option<String> {
+    /// The recorded callee of the method with the most time.
+    pub(super) fn callee(&self) -> Option<CalleeSummary> {
+        let Callee { name, calls, total } = self.callees.first()?.clone();
+        Some(CalleeSummary { name, calls, total, of: self.span.1.saturating_sub(self.span.0) })
+    }
+
+    /// The calls that the method made too briefly to be recorded:
+    /// `Feed.row (80 %) of about 1,200,000 calls too short to record`.
+    pub(super) fn called(&self) -> Option<String> {
         if self.short_calls == 0 {
-            let is_most = |callee: &&Callee| callee.total >= self.open / 2 && callee.calls > 1;
-            let callee = self.callees.first().filter(is_most)?;
-            return Some(format!(
-                "{}, {} in {}",
-                callee.name,
-                took(callee.total),
-                times(callee.calls, "call")
-            ));
+            return None;
         }
         let calls = about(self.short_calls);
         let hot = self.hot.iter().take(2).map(|(name, percent)| format!("{name} ({percent} %)"));

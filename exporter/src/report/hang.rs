@@ -134,6 +134,7 @@ impl Hang {
         let method = methods().find(|f| long(f.since)).or_else(|| methods().next());
         let method = busy.and_then(Busy::method).or(method);
         facts.method = method.map(|f| (f.name.clone(), f.since));
+        facts.callee = busy.and_then(Busy::callee);
         facts.standstill = self.standstill;
         let first = self.why.as_ref().and_then(|why| why.links.first());
         let coroutine = first.filter(|link| link.waits_for == "coroutine");

@@ -268,7 +268,7 @@ impl Watch {
             if let Some(ns) =
                 state.as_ref().and_then(|state| state.threads.unchanged(stacks.at, thread, frames))
             {
-                stuck.push(Stuck { thread, ns, busy_in: None });
+                stuck.push(Stuck { thread, ns, samples: Vec::new() });
             }
         }
         drop(state);

@@ -33,6 +33,9 @@ const MOST_SHIFT: usize = 32;
 /// The least number of frames that two cut stacks have in common if they are of the same calls.
 const LEAST_IN_COMMON: usize = 8;
 
+/// The most methods of a sample that a dump names: the JDK makes an exception in about ten.
+const MOST_INNER: usize = 32;
+
 /// A sample of one thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
@@ -108,13 +111,12 @@ impl Threads {
             let ns = at.saturating_sub(past.since);
             // A loop may be at one place in all samples: it computes, and does not wait.
             if let Some((ns, common)) = past.common_part(at, most)
-                && let Some(inner) = common.first()
-                && common.iter().any(|frame| of_program(frame.method))
+                && let Some(own) = common.iter().position(|frame| of_program(frame.method))
             {
-                let stuck_in = Stuck { thread, ns, busy_in: Some(inner.method) };
+                let stuck_in = Stuck { thread, ns, samples: past.inner(&common, own) };
                 stuck.push(StuckIn { stuck: stuck_in, stack: hash(&common) });
             } else if ns >= STUCK_NS {
-                stuck.push(StuckIn { stuck: Stuck { thread, ns, busy_in: None }, stack });
+                stuck.push(StuckIn { stuck: Stuck { thread, ns, samples: Vec::new() }, stack });
             }
             self.0.insert(thread, past);
         }
@@ -167,6 +169,24 @@ impl Past {
             common.insert(0, Frame { method, location: 0 });
         }
         Some((ns, common))
+    }
+
+    /// Returns the methods of each sample, innermost first: the last one is the program's innermost method in the common part, at
+    /// `own`. A method that calls itself is there once.
+    fn inner(&self, common: &[Frame], own: usize) -> Vec<Vec<MethodId>> {
+        let Some((_, around)) = common.split_first() else { return Vec::new() };
+        let samples = self.computing.iter().map(|(_, _, frames)| {
+            let at = |part: &[Frame]| frames.windows(part.len().max(1)).position(|frames| frames == part);
+            // The loop's own method may be at another place in each.
+            let end = at(common).or_else(|| at(around)).unwrap_or(frames.len());
+            let mut methods: Vec<MethodId> = frames[..end].iter().map(|frame| frame.method).collect();
+            methods.dedup();
+            methods.truncate(MOST_INNER);
+            methods.extend(common[..=own].iter().map(|frame| frame.method));
+            methods.dedup();
+            methods
+        });
+        samples.collect()
     }
 }
 
@@ -234,7 +254,7 @@ mod tests {
     fn stacks_that_stay_for_four_seconds_are_stuck() {
         let waits = ("wAM", None);
         let found = stuck(&[waits; 5]);
-        let expected = Stuck { thread: 1, ns: 4 * SECOND, busy_in: None };
+        let expected = Stuck { thread: 1, ns: 4 * SECOND, samples: Vec::new() };
         assert_eq!(found, [StuckIn { stuck: expected, stack: hash(&frames("wAM")) }]);
         assert!(stuck(&[waits; 4]).is_empty());
         assert!(stuck(&[waits, waits, ("wA1M", None), waits, waits]).is_empty());
@@ -250,9 +270,19 @@ mod tests {
         };
         let found = calls(["abcPM1", "PM1", "xyzP2M1", "qP3M1", "P3M1"]);
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].stuck, Stuck { thread: 1, ns: 4 * SECOND, busy_in: Some(method('M')) });
+        let methods = |texts: &[&str]| {
+            let samples = texts.iter().map(|text| text.chars().map(method).collect());
+            samples.collect::<Vec<Vec<_>>>()
+        };
+        let samples = methods(&["abcPM", "PM", "xyzPM", "qPM", "PM"]);
+        assert_eq!(found[0].stuck, Stuck { thread: 1, ns: 4 * SECOND, samples });
         let found = calls(["P1M1", "P2M1", "aP3M1", "abP2M1", "P4M1"]);
-        assert_eq!(found[0].stuck.busy_in, Some(method('P')), "a loop with short calls");
+        assert_eq!(found[0].stuck.samples, methods(&["P", "P", "aP", "abP", "P"]), "a loop with short calls");
+        let found = calls(["abjPM1", "jPM1", "bjPM1", "bjPM1", "jPM1"]);
+        let samples = methods(&["abjP", "jP", "bjP", "bjP", "jP"]);
+        assert_eq!(found[0].stuck.samples, samples, "out to a method of the program");
+        let found = calls(["aRRRPM1", "RRPM1", "bRPM1", "PM1", "aRRRRPM1"]);
+        assert_eq!(found[0].stuck.samples, methods(&["aRP", "RP", "bRP", "P", "aRP"]), "a recursion");
         assert!(
             calls(["PM1", "PM2", "PM3", "abcdQM4", "PM5"]).is_empty(),
             "main makes one call after the other"

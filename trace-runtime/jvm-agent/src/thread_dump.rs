@@ -3,6 +3,9 @@
 //! ```text
 //! Full thread dump by anrscope:
 //! Unchanged for 4.1 s: thread #1
+//! Computing for 4.0 s in app.Plan.run: thread #15
+//! 4 of 5 samples of thread #15: app.Plan.step < app.Plan.run
+//! 1 of 5 samples of thread #15: app.Plan.run
 //!
 //! "main" #1 prio=5 cpu=81.20ms tid=0x0000000000000001 waiting for monitor entry
 //!    java.lang.Thread.State: BLOCKED (on object monitor)
@@ -104,8 +107,9 @@ pub(crate) struct Stuck {
     pub(crate) thread: jlong,
     /// For how long, ns.
     pub(crate) ns: u64,
-    /// The method in which the thread computes; `None` if its stack does not change.
-    pub(crate) busy_in: Option<MethodId>,
+    /// If the thread computes, the methods of each sample, innermost first: it computes in the last one, a method of the program.
+    /// Empty if its stack does not change.
+    pub(crate) samples: Vec<Vec<MethodId>>,
 }
 
 /// The reason for a dump, with a limit of its time.
@@ -180,8 +184,11 @@ impl Dumper {
         let mut names = Names::default();
         let mut text = Text::new();
         for stuck in occasion.stuck {
-            let busy_in = stuck.busy_in.map(|method| names.of(self, java, method).name.clone());
-            text.stuck(stuck, busy_in.as_deref());
+            let mut named = |methods: &Vec<MethodId>| {
+                methods.iter().map(|method| names.of(self, java, *method).name.clone()).collect()
+            };
+            let samples: Vec<Vec<String>> = stuck.samples.iter().map(&mut named).collect();
+            text.stuck(stuck, &samples);
         }
         if occasion.at_exit {
             text.line("Taken while the program ends.");
@@ -468,13 +475,23 @@ impl Text {
         self.text.push('\n');
     }
 
-    fn stuck(&mut self, stuck: &Stuck, busy_in: Option<&str>) {
+    /// Adds a thread that does not go on, with the names of its samples' methods.
+    fn stuck(&mut self, stuck: &Stuck, samples: &[Vec<String>]) {
         let (seconds, tenths) = (stuck.ns / 1_000_000_000, stuck.ns / 100_000_000 % 10);
-        let (how, within) = match busy_in {
+        let (how, within) = match samples.first().and_then(|methods| methods.last()) {
             Some(method) => ("Computing", format!(" in {method}")),
             None => ("Unchanged", String::new()),
         };
         self.line(&format!("{how} for {seconds}.{tenths} s{within}: thread #{}", stuck.thread));
+        let mut seen: Vec<&Vec<String>> = Vec::new();
+        for methods in samples {
+            if !seen.contains(&methods) {
+                seen.push(methods);
+                let count = samples.iter().filter(|other| *other == methods).count();
+                let (all, thread) = (samples.len(), stuck.thread);
+                self.line(&format!("{count} of {all} samples of thread #{thread}: {}", methods.join(" < ")));
+            }
+        }
     }
 
     /// Adds a thread; returns whether there was room for it.
@@ -545,8 +562,10 @@ mod tests {
         let frames = [method("a.A.total").at(6), method("a.A.main").at(0)];
         let line = wait_line(true, false, "<0x2a139a55> (a a.Cart)", Some(14));
         let mut text = Text::new();
-        text.stuck(&Stuck { thread: 1, ns: 4_150_000_000, busy_in: None }, None);
-        text.stuck(&Stuck { thread: 14, ns: 5_000_000_000, busy_in: None }, Some("a.B.spin"));
+        text.stuck(&Stuck { thread: 1, ns: 4_150_000_000, samples: Vec::new() }, &[]);
+        let samples = [["a.B.next", "a.B.spin"], ["a.B.last", "a.B.spin"], ["a.B.next", "a.B.spin"]];
+        let samples = samples.map(|methods| methods.map(str::to_owned).to_vec());
+        text.stuck(&Stuck { thread: 14, ns: 5_000_000_000, samples: Vec::new() }, &samples);
         text.line("Taken while the program ends.");
         let main = Thread { lock: Some(&line), ..thread(1, "main", 1 | thread_state::BLOCKED, &frames) };
         assert!(text.thread(&main));
@@ -565,6 +584,9 @@ mod tests {
         let [section] = &dump.sections[..] else { panic!("{text}") };
         assert!(section.ended && section.threads.len() == 3, "{section:?}");
         assert_eq!(section.facts.len(), 1, "only the title is a fact: {:?}", section.facts);
+        let [_, spins] = &section.standing[..] else { panic!("{:?}", section.standing) };
+        let read = spins.samples.iter().map(|sample| (sample.count, sample.methods.clone()));
+        assert_eq!(read.collect::<Vec<_>>(), [(2, samples[0].clone()), (1, samples[1].clone())]);
         let [main, waiter, owner] = &section.threads[..] else { panic!("{text}") };
         assert_eq!((main.tid, main.name.as_deref(), main.daemon), (Some(1), Some("main"), false));
         assert_eq!(

@@ -8,7 +8,10 @@ use super::activity::{self, Activity, remote_call};
 use super::due::{Due, due_to_dumped};
 use super::dumped_why::DumpedWhy;
 use super::stack::{self, Site, StackLine};
-use crate::dump::{Channels, Dump, FactValue, LockGraph, LockKind, Section, SectionKind, StateKind, Thread};
+use crate::dump::{
+    Channels, Dump, FactValue, LockGraph, LockKind, SampledStack, Section, SectionKind, Standing, StateKind,
+    Thread,
+};
 
 /// Number of innermost frames in which an engine shows.
 const ENGINE_FRAMES: usize = 32;
@@ -32,6 +35,8 @@ pub struct DumpSummary {
     pub(crate) idle: bool,
     /// If samples show that it computed for seconds, where.
     pub(crate) computes: Option<Computes>,
+    /// The stacks in these samples.
+    pub(crate) samples: Vec<SampledStack>,
     /// The call to another process that it is in, such as `IFoo.bar`.
     pub(crate) remote: Option<String>,
     /// The engine whose code is on its stack.
@@ -143,6 +148,7 @@ impl DumpSummary {
                 Due::Owed | Due::Result => false,
             },
             computes: Computes::of(section, main),
+            samples: standing(section, main).map_or_else(Vec::new, |standing| standing.samples.clone()),
             remote: remote_call(stack::seen(main)),
             engine: stack::seen(main).take(ENGINE_FRAMES).find_map(activity::engine),
             uninterruptible: main.native_state == Some('D')
@@ -219,12 +225,16 @@ pub(crate) struct Computes {
 
 impl Computes {
     fn of(section: &Section, thread: &Thread) -> Option<Self> {
-        let standing = section.standing.iter().find(|standing| Some(standing.tid) == thread.tid)?;
+        let standing = standing(section, thread)?;
         let method = standing.computes_in.as_deref()?;
         let stack = stack::of_thread(thread);
         let shared = stack.iter().position(|line| line.site.name == method)?;
         Some(Self { site: stack::root(&stack[shared..])?, ns: standing.ns })
     }
+}
+
+fn standing<'d>(section: &'d Section, thread: &Thread) -> Option<&'d Standing> {
+    section.standing.iter().find(|standing| Some(standing.tid) == thread.tid)
 }
 
 /// Whether a kernel function is where a frozen thread waits.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::stack::MAX_STACK_FRAMES;
-use super::{Answer, Conclusion, Evidence, HungThread, Owner, Site, StackLine};
+use super::{Answer, Conclusion, Evidence, HungThread, Mostly, Owner, Site, StackLine};
 
 /// Maximum number of facts listed.
 const MAX_LISTED: usize = 512;
@@ -41,6 +41,8 @@ pub struct AnswerJson<'a> {
     finding: &'a str,
     /// The frame of the app that a developer would change.
     root: Option<&'a Site>,
+    /// The method in which the root's time is, if it is busy with many calls and one method stands out.
+    mostly: Option<&'a Mostly>,
     /// The heaviest stack of that thread, innermost first.
     stack: &'a [StackLine],
     /// The number of samples behind the stack; 0 if it is not from samples.
@@ -111,6 +113,7 @@ impl<'a> AnswerJson<'a> {
             },
             finding: answer.finding(),
             root: answer.root.as_ref(),
+            mostly: answer.mostly.as_ref(),
             stack: &answer.stack[..answer.stack.len().min(MAX_STACK_FRAMES)],
             samples: answer.samples,
             owners: &answer.owners,

@@ -59,12 +59,12 @@ impl Answer {
     #[must_use]
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let mut lines = vec![("Cause", self.cause_title()), ("Finding", self.finding().to_owned())];
-        if let Some(root) = &self.root {
+        if let Some(place) = self.place() {
             let of = match (self.samples, self.root_samples()) {
                 (0, _) | (_, None) => String::new(),
                 (all, Some(count)) => format!(", in {count} of {all} samples"),
             };
-            lines.push(("In", format!("{}{of}", root.title())));
+            lines.push(("In", format!("{place}{of}")));
         }
         lines.extend(self.deadlock().map(|names| ("Deadlock", names)));
         let owners = self.owners.iter().take(MAX_OWNERS);

@@ -19,6 +19,7 @@ mod json;
 mod jvm_advice;
 mod kind;
 mod lines;
+mod mostly;
 mod native_summary;
 mod not_shown;
 mod observed;
@@ -42,8 +43,9 @@ pub use id::CauseId;
 pub use json::AnswerJson;
 pub use kind::CauseKind;
 pub use lines::MAX_OWNERS;
+pub use mostly::Mostly;
 pub use native_summary::{NativeRoot, NativeSummary};
-pub use observed::{CpuTime, Observed, SampleSummary, ShortCallSummary, WaitSum};
+pub use observed::{CalleeSummary, CpuTime, Observed, SampleSummary, ShortCallSummary, WaitSum};
 pub use own::{is_own, is_own_library};
 pub use recent_work::{MessageKind, RecentWork};
 pub use recorded_wait::of_recorded;
@@ -172,6 +174,8 @@ pub struct Answer {
     pub cause: Cause,
     /// The frame in the app's own code to change.
     pub root: Option<Site>,
+    /// The method in which a busy root's time is, if one stands out.
+    pub mostly: Option<Mostly>,
     /// The heaviest stack of that thread, innermost first.
     pub stack: Vec<StackLine>,
     /// Number of samples that the stack was built from; 0 if it was not sampled.
@@ -238,6 +242,7 @@ impl Answer {
             }
             _ => Vec::new(),
         };
+        let root = root::of(facts, cause.id);
         Self {
             conclusion,
             process,
@@ -245,7 +250,8 @@ impl Answer {
             thread,
             span,
             message: facts.message.clone(),
-            root: root::of(facts, cause.id),
+            mostly: root.as_ref().and_then(|root| mostly::of(facts, cause.id, root)),
+            root,
             not_shown: not_shown::by_dump(cause.id, facts, &owners, span.is_some()),
             cause,
             stack,
@@ -253,6 +259,16 @@ impl Answer {
             owners,
             cycle,
         }
+    }
+
+    /// The place to change: `a.B.rows (B.java:7), mostly a.B.row (B.java:12), 4 of 5 samples`.
+    #[must_use]
+    pub fn place(&self) -> Option<String> {
+        let root = self.root.as_ref()?.title();
+        Some(match &self.mostly {
+            Some(Mostly { site, share, .. }) => format!("{root}, mostly {}, {share}", site.title()),
+            None => root,
+        })
     }
 
     /// The threads of a deadlock in the order in which they wait, and the first one again.

@@ -14,6 +14,9 @@ use super::{Conclusion, Owner};
 use crate::dump::{AnrKind, Dump, Subject};
 use crate::words::{about, seconds};
 
+/// The fewest samples that say where the time is.
+pub(super) const LEAST_SAMPLES: u64 = 3;
+
 /// All waits of one kind and cause for objects of one class in the message that hung.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WaitSum {
@@ -83,6 +86,19 @@ pub struct ShortCallSummary {
     pub hot: Option<(String, u64)>,
 }
 
+/// The recorded method that the busy one called and that took most time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CalleeSummary {
+    /// The method.
+    pub name: String,
+    /// The number of recorded calls.
+    pub calls: u64,
+    /// Their total time, ns.
+    pub total: u64,
+    /// The recorded part of the hang, ns.
+    pub of: u64,
+}
+
 /// The facts that the rules decide by. Times are BOOTTIME ns.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Observed {
@@ -102,6 +118,8 @@ pub struct Observed {
     pub open: Option<String>,
     /// The innermost recorded method that was open for half of the hang, and since when.
     pub method: Option<(String, u64)>,
+    /// The recorded callee of a busy method with the most time.
+    pub callee: Option<CalleeSummary>,
     /// The recorded calls open on main, innermost first.
     pub recorded: Vec<StackLine>,
     /// The chain of owners: who owns the lock that main waits for, who owns the lock that this thread waits
@@ -177,8 +195,16 @@ impl Observed {
         if let Some(subject) = &dump.subject {
             self.subject.get_or_insert_with(|| subject.clone());
         }
-        let dumped = DumpSummary::of(dump, pid, wanted);
-        self.dump = dumped.map(|dumped| (at, dumped)).or_else(|| self.dump.take());
+        let before = self.dump.take();
+        let dumped = DumpSummary::of(dump, pid, wanted).map(|mut dumped| {
+            // The last dump of an agent has no samples.
+            let earlier = before.as_ref().filter(|(_, before)| before.name == dumped.name);
+            if let Some((_, earlier)) = earlier.filter(|_| dumped.samples.is_empty()) {
+                dumped.samples.clone_from(&earlier.samples);
+            }
+            (at, dumped)
+        });
+        self.dump = dumped.or(before);
         self.dump.as_ref().is_some_and(|(_, dumped)| dumped.activity.is_some())
     }
 

@@ -75,7 +75,7 @@ pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
 }
 
 /// Adds file and line from any stack that has them.
-fn placed(facts: &Observed, name: &str) -> Site {
+pub(super) fn placed(facts: &Observed, name: &str) -> Site {
     let dumped = facts.dumped().into_iter().flat_map(|dump| &dump.stack);
     let lines = facts.sampled.heaviest.iter().chain(dumped).chain(&facts.recorded);
     let known = lines.filter(|line| line.site.name == name).find(|line| line.site.file.is_some());

@@ -62,7 +62,7 @@ pub use frame::{Frame, JavaFrame, KernelFrame, Place};
 pub use graph::{Edge, LockGraph};
 pub use lock_line::{LockKind, LockLine};
 pub use long_methods::{LongMethods, LongRun};
-pub use model::{Dump, Section, SectionKind, Standing, Thread, ThreadForm, WaitChannel};
+pub use model::{Dump, SampledStack, Section, SectionKind, Standing, Thread, ThreadForm, WaitChannel};
 pub use native_frame::NativeFrame;
 pub use native_names::{MissingSymbols, NativeSymbols};
 pub use process::AnrProcess;

@@ -82,6 +82,17 @@ pub struct Standing {
     pub ns: u64,
     /// If the thread computed meanwhile, the innermost method that stayed; only the stack up to there did not change.
     pub computes_in: Option<String>,
+    /// The samples, if the thread computed.
+    pub samples: Vec<SampledStack>,
+}
+
+/// The part of a stack from its innermost method to the one in which the thread computes, as samples share it.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct SampledStack {
+    /// The number of samples that have it.
+    pub count: u64,
+    /// The methods, innermost first; of a method that calls itself one.
+    pub methods: Vec<String>,
 }
 
 /// Where in the kernel a thread waits.

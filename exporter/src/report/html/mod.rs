@@ -32,6 +32,7 @@ impl Report {
             "report": self.to_json(name),
             "headline": self.headline(),
             "cause": self.answer.cause_title(),
+            "place": self.answer.place(),
             "advice": self.answer.advice(),
             "chart": {
                 "from_ns": chart.from,

@@ -5,6 +5,7 @@ use answers::text::clean;
 use answers::words::{rounded, seconds, times};
 
 use super::super::MIN_ENDED_HANG;
+use super::super::busy::Busy;
 use super::super::findings::Report;
 use super::super::hang::Hang;
 use super::super::moments::{moment, time_of_day};
@@ -83,8 +84,8 @@ fn first_label(answer: &Answer) -> &'static str {
 fn main(r: &Report, wait: Option<(&Hang, &WaitFact)>, names: &mut Names) -> Vec<String> {
     let answer = &r.answer;
     // A message has its own row.
-    let root = answer.root.as_ref().filter(|root| Some(&root.name) != answer.message.as_ref());
-    let root = root.map(|root| names.text(&root.title()));
+    let is_message = answer.root.as_ref().is_some_and(|root| Some(&root.name) == answer.message.as_ref());
+    let root = answer.place().filter(|_| !is_message).map(|place| names.text(&place));
     let mut lines = Vec::new();
     let mut percent = None;
     match (wait, root) {
@@ -107,7 +108,7 @@ fn main(r: &Report, wait: Option<(&Hang, &WaitFact)>, names: &mut Names) -> Vec<
         let before = if hang.began_before() { "before " } else { "" };
         let share = percent.map_or_else(String::new, |percent| format!(", {percent} % of the hang"));
         lines.push(format!("since {before}{}{}{share}", moment(r, hang.since), day.unwrap_or_default()));
-        let called = hang.busy.as_ref().and_then(|busy| busy.called(rounded));
+        let called = hang.busy.as_ref().and_then(Busy::called);
         lines.extend(called.map(|called| names.text(&format!("calls {called}"))));
     }
     lines

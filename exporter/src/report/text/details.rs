@@ -7,6 +7,7 @@ use answers::text::clean;
 use answers::words::{about, seconds, times};
 use trace_format::verdict::Outcome;
 
+use super::super::busy::Busy;
 use super::super::context::{write_before, write_cause, write_starts};
 use super::super::findings::Report;
 use super::super::hang::Hang;
@@ -181,7 +182,7 @@ fn write_method(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
         None if h.standstill > 0 => writeln!(f, "  in method   (not recorded)")?,
         None => writeln!(f, "  in method   (no instrumented method was open)")?,
     }
-    if let Some(called) = h.busy.as_ref().and_then(|busy| busy.called(seconds)) {
+    if let Some(called) = h.busy.as_ref().and_then(Busy::called) {
         writeln!(f, "  called      {called}")?;
     }
     if h.standstill > 0 {

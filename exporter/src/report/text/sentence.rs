@@ -48,9 +48,12 @@ impl Report {
                 (None, None, Some(message)) => format!("in the message {}", names.message(&clean(message))),
                 (None, None, None) => "nothing recorded says why".to_owned(),
             },
-            _ => match &root {
-                Some(root) => format!("{cause} in {root}"),
-                None => names.bare(&clean(answer.finding())),
+            _ => match (&root, &answer.mostly) {
+                (Some(root), Some(mostly)) => {
+                    format!("{cause} in {root}, mostly {}", names.bare(&clean(&mostly.site.name)))
+                }
+                (Some(root), None) => format!("{cause} in {root}"),
+                (None, _) => names.bare(&clean(answer.finding())),
             },
         }
     }

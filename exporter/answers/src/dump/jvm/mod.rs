@@ -6,7 +6,7 @@ pub(super) mod first_line;
 pub(super) mod owners;
 pub(super) mod to_file;
 
-use super::model::Standing;
+use super::model::{SampledStack, Standing};
 
 /// Parses `java.lang.Thread.State: BLOCKED (on object monitor)`, the second line of a thread (HotSpot's
 /// `vmClasses`/`javaThread.cpp`, `java_lang_Thread::thread_status_name`, JDK 6 to 25).
@@ -34,7 +34,21 @@ pub(super) fn standing(text: &str) -> Option<Standing> {
         _ => return None,
     };
     let seconds: f64 = seconds.parse().ok().filter(|seconds| (0.0..1e9).contains(seconds))?;
-    Some(Standing { tid: tid.parse().ok()?, ns: (seconds * 1e9).round() as u64, computes_in: method })
+    Some(Standing {
+        tid: tid.parse().ok()?,
+        ns: (seconds * 1e9).round() as u64,
+        computes_in: method,
+        samples: Vec::new(),
+    })
+}
+
+/// Parses `2 of 5 samples of thread #13: com.acme.Plan.step < com.acme.Plan.run`, which follow the line of a thread that
+/// computes. Returns the thread's number, too.
+pub(super) fn sampled(text: &str) -> Option<(u32, SampledStack)> {
+    let (count, rest) = text.split_once(" of ")?;
+    let (tid, methods) = rest.split_once(" samples of thread #")?.1.split_once(": ")?;
+    let methods = methods.split(" < ").map(str::to_owned).collect();
+    Some((tid.parse().ok()?, SampledStack { count: count.parse().ok()?, methods }))
 }
 
 /// Whether a line is only a time, as it precedes a dump: `2026-01-01 10:00:00`, or ISO 8601 in UTC.
@@ -61,8 +75,9 @@ mod tests {
 
     #[test]
     fn lines_of_the_agent_name_threads_that_stand() {
-        let standing =
-            |tid, ns, of: Option<&str>| Some(Standing { tid, ns, computes_in: of.map(str::to_owned) });
+        let standing = |tid, ns, of: Option<&str>| {
+            Some(Standing { tid, ns, computes_in: of.map(str::to_owned), samples: Vec::new() })
+        };
         assert_eq!(super::standing("Unchanged for 4.1 s: thread #13"), standing(13, 4_100_000_000, None));
         let computes = "Computing for 12.0 s in a.B.c: thread #1";
         assert_eq!(super::standing(computes), standing(1, 12_000_000_000, Some("a.B.c")));
@@ -73,6 +88,11 @@ mod tests {
             "",
         ] {
             assert_eq!(super::standing(other), None, "{other}");
+        }
+        let sampled = SampledStack { count: 2, methods: vec!["a.B.c".to_owned(), "a.B.<init>".to_owned()] };
+        assert_eq!(super::sampled("2 of 5 samples of thread #7: a.B.c < a.B.<init>"), Some((7, sampled)));
+        for other in ["2 of 5 samples: a.B.c", "x of 5 samples of thread #7: a.B.c", ""] {
+            assert_eq!(super::sampled(other), None, "{other}");
         }
     }
 

@@ -5,7 +5,7 @@ use crate::dump::facts::{self, FactValue};
 use crate::dump::frame::{self, Frame};
 use crate::dump::jvm::deadlock::{self, Deadlocks, Wait};
 use crate::dump::jvm::{self, first_line, owners};
-use crate::dump::model::{Standing, ThreadForm};
+use crate::dump::model::{SampledStack, Standing, ThreadForm};
 use crate::dump::{limits, lock_line, section};
 
 impl Reader {
@@ -61,6 +61,15 @@ impl Reader {
                 && let Some(section) = self.dump.sections.last_mut()
             {
                 section.standing.push(standing);
+            }
+            true
+        } else if let Some((tid, stack)) = jvm::sampled(text).filter(|_| self.in_section) {
+            let methods = stack.methods.len() * size_of::<String>();
+            if self.keep(size_of::<SampledStack>() + methods + 2 * text.len())
+                && let Some(section) = self.dump.sections.last_mut()
+                && let Some(standing) = section.standing.iter_mut().rfind(|standing| standing.tid == tid)
+            {
+                standing.samples.push(stack);
             }
             true
         } else {
