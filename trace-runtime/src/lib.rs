@@ -101,6 +101,7 @@ mod unpoisoned;
 pub use jni::method_beat::{NativeMethod, leave_sigquit, method_beat_natives, set_main_thread};
 pub use message_bounds::{message_begin, message_end};
 pub use monitors::app_state::set_foreground;
+pub use monitors::system_state::{pause_began, pause_ended, paused_until, record_pauses};
 pub use native_signal::{ErrorState, Policy, ProcessInError, Target, Writer, spawn_quiet};
 pub use recorder::{
     Clock, Destination, Mark, Overwritten, Slice, StartError, Threads, acquired, clock, copy_since, counter,

@@ -10,6 +10,7 @@ use crate::monitors::config::redact;
 use crate::monitors::envelope;
 use crate::monitors::looper::{outermost, unknown};
 use crate::monitors::past::crash_loop;
+use crate::monitors::system_state;
 use crate::sigquit::{sensing, verdict};
 use crate::stall_timer;
 
@@ -83,6 +84,7 @@ fn on_tick(recorder: &'static Recorder, tick: Tick) {
         Tick::Heartbeat(now) => {
             unknown::heartbeat(recorder, now);
             usage::without_looper(recorder, now);
+            system_state::poll_collections(now);
             // Without a Looper, no message end checks this.
             sensing::check_displaced(now);
         }

@@ -20,6 +20,7 @@ mod jvm;
 mod jvm_agent;
 #[cfg(target_os = "linux")]
 mod jvm_brim;
+mod jvm_collections;
 #[cfg(target_os = "linux")]
 mod jvm_programs;
 #[cfg(target_os = "linux")]

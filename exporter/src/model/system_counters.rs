@@ -27,7 +27,7 @@ const MEGA: f64 = (1 << 20) as f64;
 const PERCENT: f64 = 1e7;
 
 /// Quantity, name and unit of its counter.
-const COUNTERS: [(Q, &str, Unit, Form); 20] = [
+const COUNTERS: [(Q, &str, Unit, Form); 21] = [
     (Q::Process, "CPU of this process", Unit::Sign("%"), Form::Rate(PERCENT)),
     (Q::Busy, "CPU of all processes", Unit::Sign("%"), Form::Rate(PERCENT)),
     (Q::Throttled, "throttled by the CPU limit", Unit::Sign("%"), Form::Rate(PERCENT)),
@@ -45,6 +45,7 @@ const COUNTERS: [(Q, &str, Unit, Form); 20] = [
     (Q::Available, "memory available", Unit::Sign("MB"), Form::Level(MEGA)),
     (Q::SwapFree, "swap space free", Unit::Sign("MB"), Form::Level(MEGA)),
     (Q::GcTime, "garbage collection", Unit::Sign("%"), Form::Rate(PERCENT)),
+    (Q::BlockingGcTime, "waits for garbage collection", Unit::Sign("%"), Form::Rate(PERCENT)),
     (Q::HeapUsed, "Java heap in use", Unit::Sign("MB"), Form::Level(MEGA)),
     (Q::Thermal, "thermal status", Unit::Count, Form::Level(1.0)),
     (Q::Cost, "cost of a poll", Unit::Sign("us"), Form::Level(1e3)),

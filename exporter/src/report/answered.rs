@@ -171,6 +171,7 @@ fn standing<S: Source + ?Sized>(sources: &Sources<'_, S>, on_jvm: bool) -> Optio
     {
         return None;
     }
+    observed.share = SystemShare::of(&sources.facts.sections.polls, thread.tid.unwrap_or(0), since, until);
     let span = Span { since, duration: until.saturating_sub(since), ended: false, at_least: true };
     Some(Unrecorded { thread, observed, span })
 }

@@ -22,11 +22,15 @@ pub(super) fn lines(share: &SystemShare) -> Vec<String> {
     let others =
         share.other_processes.map_or_else(String::new, |ns| format!(", other processes for {}", rounded(ns)));
     let cpus = share.cpus.map_or_else(String::new, |cpus| format!(" on {}", times(cpus, "CPU")));
-    let mut lines = vec![format!(
-        "the app's other threads ran for {}{named}{others}, in {}{cpus}",
-        rounded(share.others.ran),
-        rounded(share.polled)
-    )];
+    let mut lines = Vec::new();
+    // A JVM's polls have its collections alone.
+    if share.cpus.is_some() || share.others.threads > 0 {
+        lines.push(format!(
+            "the app's other threads ran for {}{named}{others}, in {}{cpus}",
+            rounded(share.others.ran),
+            rounded(share.polled)
+        ));
+    }
     if share.frozen > 0 {
         lines.push(format!("the process was frozen or stopped for {}", rounded(share.frozen)));
     }
@@ -95,5 +99,7 @@ mod tests {
             "the wall clock was set back by 2.0 s",
         ];
         assert_eq!(lines(&share), expected);
+        let of_a_jvm = SystemShare { polled: SECOND, gcs: 1, gc_time: 20_000_000, ..SystemShare::default() };
+        assert_eq!(lines(&of_a_jvm), ["1 garbage collection took 20.0 ms"]);
     }
 }

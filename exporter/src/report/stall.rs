@@ -20,7 +20,8 @@
 use std::cmp::Reverse;
 
 use answers::answer::{
-    CauseId, Claim, Claims, Due, FrameView, due_to_dumped, due_to_recorded, is_own, of_recorded, seen,
+    CauseId, Claim, Claims, Due, FrameView, SystemShare, due_to_dumped, due_to_recorded, is_own, of_recorded,
+    seen,
 };
 use answers::dump::{self, Section};
 use answers::waited::Waited;
@@ -356,12 +357,16 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
             (Some(dumped), _) => due_to_dumped(dumped),
             (None, Some(wait)) => due_to_recorded(self.waited(&wait)),
             (None, None) if self.usual.is_unusual(stretch) => Due::Owed,
-            // Only main's CPU time can say that it computes; and a process that was killed in a call did not end it.
+            // Only main's CPU time can say that it computes, or collections what kept it from that; and a process that was
+            // killed in a call did not end it.
             (None, None) => {
                 let ran = self.facts.recorder.cpu(thread.tid, stretch.since, stretch.until);
                 let ran = ran.is_some_and(|cpu| cpu.mostly() == "running");
                 let was_killed = !stretch.ended && !in_order(self.facts);
-                if thread.main && (ran || was_killed) { Due::Owed } else { Due::Nothing }
+                let share =
+                    || SystemShare::of(&self.facts.sections.polls, thread.tid, stretch.since, stretch.until);
+                let collected = || share().is_some_and(|share| share.blocking_gc_time >= stretch.took() / 2);
+                if thread.main && (ran || was_killed || collected()) { Due::Owed } else { Due::Nothing }
             }
         })
     }

@@ -72,9 +72,9 @@ words! {
         Tracer = "tracer",
         /// Time of all garbage collections of this process, ns: `art.gc.gc-time` of Android's `Debug.getRuntimeStat`.
         GcTime = "gc_time",
-        /// Number of garbage collections.
+        /// Number of garbage collections; on a JVM of pauses for them.
         Gcs = "gcs",
-        /// Time for which threads waited for a collection, ns: `art.gc.blocking-gc-time`.
+        /// Time for which threads waited for a collection, ns: `art.gc.blocking-gc-time`; on a JVM the pauses, in which all wait.
         BlockingGcTime = "blocking_gc_time",
         /// Bytes of the Java heap in use.
         HeapUsed = "heap_used",

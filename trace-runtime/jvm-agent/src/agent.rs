@@ -175,10 +175,17 @@ impl Agent {
         self.loaders.get()
     }
 
-    /// Asks the JVM for classes, or no longer.
+    /// Asks the JVM for classes and the collector's pauses, or no longer.
     ///
-    /// Returns whether it shows them.
+    /// Returns whether it shows classes.
     pub(crate) fn notify(&self, on: bool) -> bool {
+        if self.extras.collections {
+            for event in [event::GARBAGE_COLLECTION_START, event::GARBAGE_COLLECTION_FINISH] {
+                // Without them a report has no pauses.
+                let _ = self.jvmti.notify(event, on);
+            }
+            trace_runtime::record_pauses();
+        }
         if !on {
             let _ = self.jvmti.notify(event::CLASS_PREPARE, false);
         }

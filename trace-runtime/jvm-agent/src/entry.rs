@@ -120,6 +120,8 @@ unsafe fn begin(vm: *mut JavaVM, settings: &Settings) -> Result<&'static Agent, 
         class_prepare: Some(class_prepare),
         monitor_contended_enter: Some(monitor_contended_enter),
         monitor_contended_entered: Some(monitor_contended_entered),
+        garbage_collection_start: Some(garbage_collection_start),
+        garbage_collection_finish: Some(garbage_collection_finish),
         ..Callbacks::default()
     };
     jvmti.set_callbacks(&callbacks).map_err(|failed| failed.to_string())?;
@@ -150,7 +152,16 @@ unsafe extern "system" fn vm_init(_jvmti: *mut Env, jni: *mut JNIEnv, thread: jt
 unsafe extern "system" fn vm_death(_jvmti: *mut Env, jni: *mut JNIEnv) {
     // SAFETY: as in `vm_init`.
     let Some(java) = (unsafe { Java::new(jni) }) else { return };
+    trace_runtime::record_pauses();
     stall_watch::at_exit(java);
+}
+
+unsafe extern "system" fn garbage_collection_start(_jvmti: *mut Env) {
+    trace_runtime::pause_began();
+}
+
+unsafe extern "system" fn garbage_collection_finish(_jvmti: *mut Env) {
+    trace_runtime::pause_ended();
 }
 
 #[allow(clippy::too_many_arguments, reason = "the JVM's")]

@@ -36,6 +36,8 @@ pub(crate) mod event {
     pub(crate) const CLASS_PREPARE: jint = 56;
     pub(crate) const MONITOR_CONTENDED_ENTER: jint = 75;
     pub(crate) const MONITOR_CONTENDED_ENTERED: jint = 76;
+    pub(crate) const GARBAGE_COLLECTION_START: jint = 81;
+    pub(crate) const GARBAGE_COLLECTION_FINISH: jint = 82;
 }
 
 /// A function with other parameters than those that are needed here.
@@ -321,7 +323,11 @@ pub(crate) type ClassPrepare =
 pub(crate) type MonitorEvent =
     unsafe extern "system" fn(jvmti: *mut Env, jni: *mut JNIEnv, thread: jthread, object: jobject);
 
-/// The callbacks of events 50 to 76. The JVM takes those beyond as absent, since it gets the size.
+/// The events `GarbageCollectionStart` and `GarbageCollectionFinish`. All threads are stopped, so the callback may use neither
+/// JNI nor locks.
+pub(crate) type Collection = unsafe extern "system" fn(jvmti: *mut Env);
+
+/// The callbacks of events 50 to 82. The JVM takes those beyond as absent, since it gets the size.
 #[derive(Default)]
 #[repr(C)]
 pub(crate) struct Callbacks {
@@ -343,7 +349,16 @@ pub(crate) struct Callbacks {
     pub(crate) monitor_contended_enter: Option<MonitorEvent>,
     /// Event 76.
     pub(crate) monitor_contended_entered: Option<MonitorEvent>,
+    /// Events 77 to 80.
+    pub(crate) unused_77_to_80: [Option<unsafe extern "system" fn()>; 4],
+    /// Event 81.
+    pub(crate) garbage_collection_start: Option<Collection>,
+    /// Event 82.
+    pub(crate) garbage_collection_finish: Option<Collection>,
 }
+
+const _: () =
+    assert!(core::mem::offset_of!(Callbacks, garbage_collection_finish) == (82 - 50) * size_of::<usize>());
 
 /// Bits of `GetClassStatus`.
 pub(crate) mod class_status {
@@ -383,6 +398,8 @@ pub(crate) mod capability {
     pub(crate) const ALL_CLASS_HOOK_EVENTS: usize = 26;
     /// `can_generate_monitor_events`.
     pub(crate) const MONITOR_EVENTS: usize = 28;
+    /// `can_generate_garbage_collection_events`.
+    pub(crate) const GARBAGE_COLLECTION_EVENTS: usize = 31;
     /// `can_retransform_classes`.
     pub(crate) const RETRANSFORM_CLASSES: usize = 37;
 }

@@ -229,7 +229,8 @@ impl Watch {
         }
         let stacks: Vec<u64> = samples.iter().map(Sample::stack).collect();
         let is_of_program = |method| self.is_of_program(java, of_program, method);
-        let stuck = threads.take(at, samples, MOST_FRAMES as usize, is_of_program);
+        let paused = trace_runtime::paused_until(at);
+        let stuck = threads.take(at, paused, samples, MOST_FRAMES as usize, is_of_program);
         let cost = begun.elapsed();
         let is_new = stuck.iter().any(|stuck| !state.shown.contains(&stuck.stack));
         if is_new && state.pace.allows(at) {

@@ -73,8 +73,18 @@ struct Past {
     stack: u64,
     /// Since when the stack is the same, ns.
     since: u64,
-    /// The samples since the thread computes: its time, CPU time and frames. They reach back by [`STUCK_NS`].
-    computing: VecDeque<(u64, u64, Vec<Frame>)>,
+    /// The samples since the thread computes. They reach back by [`STUCK_NS`].
+    computing: VecDeque<Computing>,
+}
+
+/// A sample of a thread that computes.
+#[derive(Debug)]
+struct Computing {
+    at: u64,
+    /// The time for which it could run, without the pauses of the garbage collector, and its CPU time, ns.
+    could_run: u64,
+    cpu: u64,
+    frames: Vec<Frame>,
 }
 
 /// All threads as earlier samples have shown them.
@@ -82,11 +92,12 @@ struct Past {
 pub(crate) struct Threads(HashMap<jlong, Past>);
 
 impl Threads {
-    /// Takes the samples of one moment, with the number of frames to which deeper stacks were cut. Returns the threads that
-    /// are stuck.
+    /// Takes the samples of one moment, with the time for which collections have stopped all threads so far, ns, and the number
+    /// of frames to which deeper stacks were cut. Returns the threads that are stuck.
     pub(crate) fn take(
         &mut self,
         at: u64,
+        paused: u64,
         samples: Vec<Sample>,
         most: usize,
         mut of_program: impl FnMut(MethodId) -> bool,
@@ -107,7 +118,7 @@ impl Threads {
             if past.stack != stack {
                 (past.stack, past.since) = (stack, at);
             }
-            past.computes(at, sample);
+            past.computes(at, at.saturating_sub(paused), sample);
             let ns = at.saturating_sub(past.since);
             // A loop may be at one place in all samples: it computes, and does not wait.
             if let Some((ns, common)) = past.common_part(at, most)
@@ -131,17 +142,18 @@ impl Threads {
 }
 
 impl Past {
-    /// Keeps the sample if the thread has used half of the CPU time since the last one, and forgets the others if not.
-    fn computes(&mut self, at: u64, sample: Sample) {
+    /// Keeps the sample if the thread has used half of the time in which it could run since the last one, and forgets the
+    /// others if not.
+    fn computes(&mut self, at: u64, could_run: u64, sample: Sample) {
         let Some(cpu) = sample.cpu else { return self.computing.clear() };
-        let computes = self.computing.back().is_some_and(|(before, used, _)| {
-            cpu.saturating_sub(*used).saturating_mul(2) >= at.saturating_sub(*before)
+        let computes = self.computing.back().is_some_and(|last| {
+            cpu.saturating_sub(last.cpu).saturating_mul(2) >= could_run.saturating_sub(last.could_run)
         });
         if !computes {
             self.computing.clear();
         }
-        self.computing.push_back((at, cpu, sample.frames));
-        while self.computing.get(1).is_some_and(|(second, ..)| at.saturating_sub(*second) >= STUCK_NS) {
+        self.computing.push_back(Computing { at, could_run, cpu, frames: sample.frames });
+        while self.computing.get(1).is_some_and(|second| at.saturating_sub(second.at) >= STUCK_NS) {
             self.computing.pop_front();
         }
     }
@@ -149,13 +161,13 @@ impl Past {
     /// Returns the outer part that the stacks have in common since the thread has computed for long enough, innermost frame
     /// first, and for how long, ns.
     fn common_part(&self, at: u64, most: usize) -> Option<(u64, Vec<Frame>)> {
-        let (begun, _, first) = self.computing.front()?;
+        let Computing { at: begun, frames: first, .. } = self.computing.front()?;
         let ns = at.saturating_sub(*begun);
         if ns < STUCK_NS {
             return None;
         }
         let mut common = first.clone();
-        for (_, _, frames) in &self.computing {
+        for Computing { frames, .. } in &self.computing {
             common = outer_part(&common, frames, most);
         }
         // The loop that computes is in the next frame if all stacks are in its method, at different places.
@@ -164,7 +176,7 @@ impl Past {
             (next <= SHORT_CALLS).then(|| frames[next].method)
         };
         if let Some(method) = inner(first)
-            && self.computing.iter().all(|(_, _, frames)| inner(frames) == Some(method))
+            && self.computing.iter().all(|sample| inner(&sample.frames) == Some(method))
         {
             common.insert(0, Frame { method, location: 0 });
         }
@@ -175,7 +187,7 @@ impl Past {
     /// `own`. A method that calls itself is there once.
     fn inner(&self, common: &[Frame], own: usize) -> Vec<Vec<MethodId>> {
         let Some((_, around)) = common.split_first() else { return Vec::new() };
-        let samples = self.computing.iter().map(|(_, _, frames)| {
+        let samples = self.computing.iter().map(|Computing { frames, .. }| {
             let at = |part: &[Frame]| frames.windows(part.len().max(1)).position(|frames| frames == part);
             // The loop's own method may be at another place in each.
             let end = at(common).or_else(|| at(around)).unwrap_or(frames.len());
@@ -240,12 +252,17 @@ mod tests {
 
     /// Takes a sample each second, of one thread that has used so many ms of CPU time, if it can run.
     fn stuck(samples: &[(&str, Option<u64>)]) -> Vec<StuckIn> {
+        stuck_beside_pauses(samples, 0)
+    }
+
+    /// The same while collections take so much of each second, ns.
+    fn stuck_beside_pauses(samples: &[(&str, Option<u64>)], paused: u64) -> Vec<StuckIn> {
         let mut threads = Threads::default();
         let mut stuck = Vec::new();
         for (second, (text, cpu)) in (0..).zip(samples) {
             let cpu = cpu.map(|ms| ms * 1_000_000);
             let sample = Sample { thread: 1, frames: frames(text), cpu };
-            stuck = threads.take(second * SECOND, vec![sample], MOST, of_program);
+            stuck = threads.take(second * SECOND, second * paused, vec![sample], MOST, of_program);
         }
         stuck
     }
@@ -293,6 +310,13 @@ mod tests {
     }
 
     #[test]
+    fn threads_that_compute_between_collections_are_stuck() {
+        let samples: Vec<_> = (0..5).map(|n| (["PM1", "P2M1"][n % 2], Some(n as u64 * 200))).collect();
+        assert!(stuck(&samples).is_empty());
+        assert_eq!(stuck_beside_pauses(&samples, 700_000_000).len(), 1);
+    }
+
+    #[test]
     fn cut_stacks_are_compared_at_their_common_calls() {
         let outer: Vec<Frame> = (0..60).map(|at| Frame { method: method('M'), location: at }).collect();
         let one = [frames("abcd"), outer.clone()].concat();
@@ -306,10 +330,10 @@ mod tests {
     fn threads_that_end_are_forgotten() {
         let mut threads = Threads::default();
         let sample = Sample { thread: 1, frames: frames("wAM"), cpu: None };
-        threads.take(0, vec![sample.clone()], MOST, of_program);
+        threads.take(0, 0, vec![sample.clone()], MOST, of_program);
         assert_eq!(threads.unchanged(7, 1, &sample.frames), Some(7));
         assert_eq!(threads.unchanged(7, 1, &frames("AM")), None);
-        threads.take(1, Vec::new(), MOST, of_program);
+        threads.take(1, 0, Vec::new(), MOST, of_program);
         assert_eq!(threads.unchanged(7, 1, &sample.frames), None);
     }
 }

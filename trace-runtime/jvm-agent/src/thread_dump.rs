@@ -50,6 +50,8 @@ pub(crate) struct Extras {
     files: bool,
     lines: bool,
     pub(crate) cpu: bool,
+    /// Events at the begin and the end of each pause for a collection.
+    pub(crate) collections: bool,
 }
 
 impl Extras {
@@ -62,6 +64,7 @@ impl Extras {
             files: takes(capability::SOURCE_FILE_NAME),
             lines: takes(capability::LINE_NUMBERS),
             cpu: takes(capability::THREAD_CPU_TIME),
+            collections: takes(capability::GARBAGE_COLLECTION_EVENTS),
         }
     }
 }

@@ -7,6 +7,7 @@ use super::id::CauseId;
 use super::kind::CauseKind;
 use super::observed::Observed;
 use super::rules::RULES;
+use super::system_rules;
 use crate::dump::AnrKind;
 
 /// Maximum number of alternative causes listed.
@@ -74,7 +75,11 @@ impl Cause {
             kind: id.kind(),
             confidence,
             rule,
-            evidence: evidence.into_iter().chain(facts.system_request()).collect(),
+            evidence: evidence
+                .into_iter()
+                .chain(system_rules::collections(facts, id))
+                .chain(facts.system_request())
+                .collect(),
             root: super::root::of(facts, id).map(|site| site.name).or_else(|| facts.message.clone()),
             also,
             next: if facts.on_jvm { id.next_on_jvm() } else { id.next() },

@@ -167,7 +167,7 @@ pub const RULES: &[Rule] = &[
         "half of main's native stacks wait for a mutex, and its owner is known",
         native_mutex,
     ),
-    row(C::Gc, High, "main did not run, and garbage collections took half of the time polled", system::gc),
+    row(C::Gc, High, "main did not run, and garbage collections took half of the time", system::gc),
     row(
         C::MemoryPressure,
         High,

@@ -22,6 +22,8 @@ const MEMORY_FULL: u128 = 10;
 const FAULTS: u64 = 100;
 /// The time in which a task waited for memory, in percent.
 const MEMORY_SOME: u128 = 25;
+/// The part of the time that collections take, in percent, from which a page says so.
+const COLLECTIONS: u128 = 10;
 /// Others transferred this many times as much as the one that is compared.
 const MUCH_MORE: u64 = 4;
 
@@ -139,24 +141,35 @@ pub(super) fn other_processes(f: &Observed, _: CauseId) -> Option<Vec<Evidence>>
     found(text, f)
 }
 
-pub(super) fn gc(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
-    let share = f.share.as_ref().filter(|_| f.hung && !f.ran_half())?;
-    // Collections that main waits for stop when it goes on.
-    let most = |took: u64| (took > 0 && is_half(took, share.polled_hang)).then_some(took);
-    let took = most(share.blocking_gc_time).or_else(|| most(share.collector))?;
+/// The time of which a collector's time is a part. A JVM's pauses are polled when they took long, and not when there are none.
+fn collectable(f: &Observed, share: &SystemShare) -> u64 {
+    if f.on_jvm { share.hang } else { share.polled_hang }
+}
+
+/// `214 garbage collections took 5.2 s of 6.1 s`.
+fn collected(share: &SystemShare, took: u64, of: u64) -> String {
     let number =
         if share.gcs > 0 { times(share.gcs, "garbage collection") } else { "garbage collection".to_owned() };
+    format!("{number} took {} of {}", rounded(took.min(of)), rounded(of))
+}
+
+pub(super) fn gc(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let share = f.share.as_ref().filter(|_| f.hung && !f.ran_half())?;
+    let of = collectable(f, share);
+    // Collections that main waits for stop when it goes on.
+    let most = |took: u64| (took > 0 && is_half(took, of)).then_some(took);
+    let took = most(share.blocking_gc_time).or_else(|| most(share.collector))?;
     let heap = share.heap.filter(|(_, max)| *max > 0).map_or_else(String::new, |(used, max)| {
         format!("; the Java heap has {} of {} in use", megabytes(used), megabytes(max))
     });
-    found(
-        format!(
-            "{number} took {} of {}{heap}",
-            rounded(took.min(share.polled_hang)),
-            rounded(share.polled_hang)
-        ),
-        f,
-    )
+    found(collected(share, took, of) + &heap, f)
+}
+
+/// Evidence beside another cause: collections that took a part of the time worth a word, but not most of it.
+pub(super) fn collections(f: &Observed, cause: CauseId) -> Option<Evidence> {
+    let share = f.share.as_ref().filter(|_| f.hung && cause != CauseId::Gc)?;
+    let (took, of) = (share.blocking_gc_time, collectable(f, share));
+    (took > 0 && is_percent(took, of, COLLECTIONS)).then(|| Evidence::new(0, collected(share, took, of)))
 }
 
 pub(super) fn memory(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {

@@ -35,6 +35,8 @@ pub struct SystemShare {
     pub polled: u64,
     /// The part of it that the hang lasted, ns.
     pub polled_hang: u64,
+    /// The time of the hang, ns.
+    pub hang: u64,
     /// The kernel's figures of main.
     pub main: ThreadShare,
     /// Number of polls.
@@ -81,7 +83,7 @@ pub struct SystemShare {
     pub tracer: Option<i64>,
     /// Number of garbage collections.
     pub gcs: u64,
-    /// Time of the garbage collections, ns.
+    /// Time of the garbage collections, ns; of a JVM's, which may go on beside the program, the part for which threads waited.
     pub gc_time: u64,
     /// Time for which threads waited for garbage collections, ns.
     pub blocking_gc_time: u64,
@@ -133,6 +135,7 @@ impl SystemShare {
         let mut found = Self {
             polled: last.at.saturating_sub(first.at),
             polled_hang: last.at.min(until).saturating_sub(first.at),
+            hang: until.saturating_sub(from),
             ..Self::default()
         };
         let grown = |quantity: Q| {
@@ -159,8 +162,8 @@ impl SystemShare {
         found.frozen = greatest(Q::Frozen).and_then(|ns| u64::try_from(ns).ok()).unwrap_or(0);
         found.tracer = greatest(Q::Tracer).filter(|pid| *pid > 0);
         found.gcs = grown(Q::Gcs).unwrap_or(0);
-        found.gc_time = grown(Q::GcTime).unwrap_or(0);
         found.blocking_gc_time = grown(Q::BlockingGcTime).unwrap_or(0);
+        found.gc_time = grown(Q::GcTime).unwrap_or(found.blocking_gc_time);
         let bytes = |quantity| latest(quantity).and_then(|bytes| u64::try_from(bytes).ok());
         found.heap = bytes(Q::HeapUsed).zip(bytes(Q::HeapMax));
         found.thermal = greatest(Q::Thermal).unwrap_or(0);

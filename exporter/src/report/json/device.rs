@@ -25,7 +25,7 @@ pub(super) struct Device<'a> {
     frozen_ns: u64,
     /// Garbage collections.
     collections: u64,
-    /// Time of the garbage collections.
+    /// Time of the garbage collections; of a JVM the time for which they stopped all threads.
     collections_ns: u64,
     /// The Java heap in use at the end.
     heap_used_bytes: Option<u64>,

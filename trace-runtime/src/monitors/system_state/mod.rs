@@ -6,11 +6,14 @@
 //! for another reason: an idle process is never woken. Of these polls the last one is recorded when a stall begins, so
 //! that a process that lives for days fills no disk. What the system denies, such as `/proc/pressure` on Android, is left out.
 
+mod collections;
 mod files;
 mod groups;
 mod platform;
 mod threads;
 
+pub(crate) use collections::poll_if_worth as poll_collections;
+pub use collections::{pause_began, pause_ended, paused_until, record_pauses};
 pub(crate) use platform::record as record_platform;
 
 use trace_format::section::SectionKind;
