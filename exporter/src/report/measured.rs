@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use answers::answer::{
-    CpuTime, FrameView, SampleSummary, StackLine, classify, counted, is_own, parts, remote_call,
+    CpuTime, FrameView, SampleSummary, StackLine, classify, counted, is_own, maker, parts, remote_call,
 };
 use trace_format::event::{Clocks, Usage};
 
@@ -60,6 +60,8 @@ pub(super) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone) -> 
     found.activity = counted(samples.clone().map(|s| classify(s.frames().map(FrameView::java), "")));
     let top = most_frequent(samples.clone().filter_map(|s| s.frames().map(method).next()));
     found.top = top.map(|(name, _)| name.to_owned());
+    let exceptions = most_frequent(samples.clone().filter_map(|s| maker(s.frames().map(method))));
+    found.exceptions = exceptions.map(|(name, count)| (name.to_owned(), count));
     let remote = most_frequent(samples.clone().filter_map(|s| remote_call(s.frames().map(FrameView::java))));
     found.remote = remote.map(|(name, _)| name);
     // The method in most samples; of equals the innermost.

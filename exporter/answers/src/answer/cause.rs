@@ -6,7 +6,7 @@ use trace_format::verdict::Confidence;
 use super::id::CauseId;
 use super::kind::CauseKind;
 use super::observed::Observed;
-use super::rules::RULES;
+use super::rules::{RULES, exceptions_beside};
 use super::system_rules;
 use crate::dump::AnrKind;
 
@@ -77,6 +77,7 @@ impl Cause {
             rule,
             evidence: evidence
                 .into_iter()
+                .chain(exceptions_beside(facts, id))
                 .chain(system_rules::collections(facts, id))
                 .chain(facts.system_request())
                 .collect(),

@@ -9,6 +9,9 @@ table! {
         /// The app's own code ran.
         BusyMethod = ("busy-method", "busy method", K::BusyMethod,
             "Move this method off the main thread, or make it do less at a time."),
+        /// Exceptions were made again and again.
+        ExceptionStorm = ("exception-storm", "exception storm", K::BusyMethod,
+            "Do not make an exception for each value: test the value first, or make exceptions without stack traces, which take the time."),
         /// A loop around `Thread.yield` or `Thread.onSpinWait`.
         YieldSpin = ("yield-spin", "spin in Thread.yield", K::BusyMethod,
             "Do not spin on the main thread: let the other thread post a message when it is done."),

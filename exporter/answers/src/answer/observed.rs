@@ -5,6 +5,7 @@ use trace_format::event::{CallId, Wait, WaitKind};
 use super::activity::Activity;
 use super::cause::Evidence;
 use super::dump_summary::{DumpSummary, Wanted};
+use super::exceptions;
 use super::id::CauseId;
 use super::native_summary::NativeSummary;
 use super::recent_work::RecentWork;
@@ -57,6 +58,8 @@ pub struct SampleSummary {
     pub heaviest: Vec<StackLine>,
     /// The call to another process that most samples are in.
     pub remote: Option<String>,
+    /// The method of the app's in which most samples make an exception, and their number.
+    pub exceptions: Option<(String, u64)>,
 }
 
 /// Main's CPU time from polls.
@@ -275,6 +278,21 @@ impl Observed {
             found,
             Evidence::new(*at, format!("the dump shows main {state}in {}", dump.top().unwrap_or("?"))),
         ))
+    }
+
+    /// The method in which most stacks make an exception, the number of these, and of all: of the samples, or else of the dump's
+    /// one.
+    pub(super) fn exceptions(&self) -> Option<(String, u64, u64)> {
+        if self.sampled.samples > 0 {
+            let (name, count) = self.sampled.exceptions.clone()?;
+            return Some((name, count, self.sampled.samples));
+        }
+        let dumped = self.dumped()?;
+        if dumped.samples.is_empty() {
+            let name = exceptions::maker(dumped.stack.iter().map(|line| line.site.name.as_str()))?;
+            return Some((name.to_owned(), 1, 1));
+        }
+        exceptions::most_made(&dumped.samples)
     }
 
     /// Evidence: what main was in.

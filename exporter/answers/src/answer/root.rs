@@ -17,6 +17,9 @@ pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
     let before = || facts.before.kinds.first().map(|kind| Site::named(&kind.name));
     match cause {
         CauseId::MessageStorm => return before(),
+        CauseId::ExceptionStorm => {
+            return facts.exceptions().map(|(maker, ..)| placed(facts, &maker));
+        }
         CauseId::Recovered if facts.method.is_none() => return before(),
         CauseId::OtherProcess | CauseId::DeadlockElsewhere => return None,
         CauseId::Frozen => {

@@ -10,7 +10,8 @@ use super::activity::Activity;
 use super::cause::Evidence;
 use super::dump_summary::Computes;
 use super::id::CauseId;
-use super::observed::{Observed, is_half};
+use super::kind::CauseKind;
+use super::observed::{LEAST_SAMPLES, Observed, is_half};
 use super::system_rules as system;
 use super::wait_cause::wait_cause;
 use crate::dump::StateKind;
@@ -237,6 +238,12 @@ pub const RULES: &[Rule] = &[
         High,
         "100 messages or more in 5 s took 80 % of them or more, half of it one kind, and none was long",
         storm,
+    ),
+    row(
+        C::ExceptionStorm,
+        Medium,
+        "main computed, and half of three samples or more make an exception in one method",
+        exception_storm,
     ),
     row(C::NativeCode, Medium, SEEN, seen),
     row(
@@ -562,6 +569,30 @@ fn busy_in_samples(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let text =
         format!("samples of {} share {}, and it ran for half of that time or more", seconds(*ns), site.name);
     all([one(*at, text), f.was_in()])
+}
+
+fn exceptions_made(name: &str, count: u64, all: u64) -> Evidence {
+    Evidence::new(0, format!("{count} of {all} stacks make an exception in {name}"))
+}
+
+fn exception_storm(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let (name, count, all) = f.exceptions()?;
+    // The agent takes samples of threads that compute.
+    let computed = f.ran_half() || f.dumped().is_some_and(|dumped| !dumped.samples.is_empty());
+    let is_storm = f.hung && computed && all >= LEAST_SAMPLES && is_half(count, all) && !f.slept_through();
+    let made = exceptions_made(&name, count, all);
+    is_storm.then(|| self::all([Some(made), f.used(), f.was_in()]))?
+}
+
+/// Evidence beside another answer of a busy thread: too few stacks make an exception, or too few are known.
+pub(super) fn exceptions_beside(f: &Observed, cause: CauseId) -> Option<Evidence> {
+    let (name, count, all) =
+        f.exceptions().filter(|_| cause.kind() == CauseKind::BusyMethod && cause != C::ExceptionStorm)?;
+    let mut evidence = exceptions_made(&name, count, all);
+    if all < LEAST_SAMPLES {
+        evidence.text += ": too few to say whether exceptions take the time";
+    }
+    Some(evidence)
 }
 
 fn busy_sampled(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
