@@ -171,7 +171,9 @@ fn standing<S: Source + ?Sized>(sources: &Sources<'_, S>, on_jvm: bool) -> Optio
     {
         return None;
     }
-    observed.share = SystemShare::of(&sources.facts.sections.polls, thread.tid.unwrap_or(0), since, until);
+    // The first dump was taken before the agent came, which counts collections.
+    let counted = sources.facts.recording.header().start.boottime.max(since).min(until);
+    observed.share = SystemShare::of(&sources.facts.sections.polls, thread.tid.unwrap_or(0), counted, until);
     let span = Span { since, duration: until.saturating_sub(since), ended: false, at_least: true };
     Some(Unrecorded { thread, observed, span })
 }
