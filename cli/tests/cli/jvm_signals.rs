@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use super::jvm_programs::Programs;
 use test_support::jdk::{compile_files, java};
@@ -77,7 +78,9 @@ impl Work {
     /// Has it make calls until the recorder has found that its recording was cut, and more.
     #[track_caller]
     fn call_on(&mut self) {
+        let deadline = Instant::now() + Duration::from_secs(60);
         while !self.stderr().contains(CUT) {
+            assert!(Instant::now() < deadline, "{}", self.stderr());
             self.call();
         }
         (0..3).for_each(|_| self.call());
@@ -109,11 +112,17 @@ fn cut(recording: &Path, length: u64) {
     File::options().write(true).open(recording).unwrap().set_len(length).unwrap();
 }
 
+/// The file begins with zeros until it is whole: one that is cut before would be lengthened again.
+fn is_whole(recording: &Path) -> bool {
+    let mut first = [0; 1];
+    File::open(recording).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first != [0]
+}
+
 /// Has it make calls until its recording is there.
 fn recording_of(work: &mut Work, directory: &Path) -> PathBuf {
     loop {
         work.call();
-        if let Some(recording) = recording_below(directory) {
+        if let Some(recording) = recording_below(directory).filter(|found| is_whole(found)) {
             return recording;
         }
     }
