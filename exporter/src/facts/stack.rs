@@ -200,6 +200,7 @@ impl OpenStack {
     }
 
     /// The payload of the frame at this depth, if its begin was recorded and has one.
+    #[inline]
     pub(crate) fn payload(&self, depth: usize) -> Option<&Payload> {
         Some(&self.numbered(depth)?.2)
     }
@@ -235,6 +236,7 @@ impl OpenStack {
     }
 
     /// The depth of the unit that the thread is in: its innermost message, else the outermost frame in which no message began.
+    #[inline]
     pub(crate) fn unit(&self) -> Option<usize> {
         self.messages.last().copied().or_else(|| (self.loops < self.depth()).then_some(self.loops))
     }
@@ -283,6 +285,7 @@ impl OpenStack {
     }
 
     /// The depths of the open messages, outermost first.
+    #[inline]
     pub(crate) fn messages(&self) -> &[usize] {
         &self.messages
     }
@@ -293,6 +296,7 @@ impl OpenStack {
     }
 
     /// Closes all frames from `depth` inwards.
+    #[inline]
     pub(crate) fn truncate(&mut self, depth: usize) {
         while self.frames.len() > depth {
             self.pop();

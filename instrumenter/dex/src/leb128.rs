@@ -12,6 +12,7 @@ impl<'a> Bytes<'a> {
         Self { all, at }
     }
 
+    #[inline]
     pub(crate) fn byte(&mut self) -> Option<u8> {
         let byte = self.all.get(self.at).copied()?;
         self.at += 1;
@@ -20,6 +21,7 @@ impl<'a> Bytes<'a> {
 
     /// Up to five bytes, and the number of bits in them. Bits above the 32nd are ignored, as ART does (libdexfile `leb128.h`,
     /// `DecodeUnsignedLeb128Checked`).
+    #[inline]
     fn leb(&mut self) -> Option<(u32, u32)> {
         let mut value = 0;
         for shift in [0, 7, 14, 21, 28] {
@@ -32,15 +34,18 @@ impl<'a> Bytes<'a> {
         None
     }
 
+    #[inline]
     pub(crate) fn uleb(&mut self) -> Option<u32> {
         self.leb().map(|(value, _)| value)
     }
 
     /// An index plus one; 0 stands for none.
+    #[inline]
     pub(crate) fn index(&mut self) -> Option<Option<u32>> {
         self.uleb().map(|value| value.checked_sub(1))
     }
 
+    #[inline]
     pub(crate) fn sleb(&mut self) -> Option<i32> {
         let (value, bits) = self.leb()?;
         let unused = 32_u32.saturating_sub(bits);

@@ -20,11 +20,13 @@ impl Remap {
     }
 
     /// The new index of an item; `None` if it is not written, or is not in the table.
+    #[inline]
     pub(crate) fn find(&self, table: Table, index: u32) -> Option<u32> {
         self.tables[table as usize].get(index as usize).copied().filter(|&new| new != Self::UNUSED)
     }
 
     /// The new index of an item that must be written.
+    #[inline]
     pub(crate) fn get(&self, table: Table, index: u32) -> Result<u32, WriteError> {
         self.find(table, index).ok_or(WriteError::Index { table: table.name(), index })
     }

@@ -17,10 +17,12 @@ impl<'a> Cursor<'a> {
         Self { bytes, at: 0, end: bytes.len() }
     }
 
+    #[inline]
     pub(crate) fn at(&self) -> usize {
         self.at
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.at >= self.end
     }
@@ -30,6 +32,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads the next `count` bytes.
+    #[inline]
     pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let past = self.at.checked_add(count).filter(|&past| past <= self.end);
         let taken = past.and_then(|past| self.bytes.get(self.at..past));
@@ -38,31 +41,37 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
+    #[inline]
     pub(crate) fn skip(&mut self, count: usize) -> Result<(), Malformed> {
         self.bytes(count).map(drop)
     }
 
     /// Returns a cursor over the next `count` bytes, and skips them.
+    #[inline]
     pub(crate) fn sub(&mut self, count: usize) -> Result<Self, Malformed> {
         let at = self.at;
         self.skip(count)?;
         Ok(Self { bytes: self.bytes, at, end: self.at })
     }
 
+    #[inline]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
         let at = self.at;
         let taken = self.bytes(N)?;
         taken.try_into().map_err(|_| Malformed { offset: at, what: "the data ends too early" })
     }
 
+    #[inline]
     pub(crate) fn u1(&mut self) -> Result<u8, Malformed> {
         self.array().map(u8::from_be_bytes)
     }
 
+    #[inline]
     pub(crate) fn u2(&mut self) -> Result<u16, Malformed> {
         self.array().map(u16::from_be_bytes)
     }
 
+    #[inline]
     pub(crate) fn u4(&mut self) -> Result<u32, Malformed> {
         self.array().map(u32::from_be_bytes)
     }

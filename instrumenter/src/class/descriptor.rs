@@ -56,6 +56,7 @@ impl<'a> TryFrom<&'a [u8]> for Types<'a> {
 
 impl<'a> Types<'a> {
     /// Returns the next argument's type, or `None` after the last.
+    #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<&'a [u8]>, Malformed> {
         let first = self.rest.iter().position(|&byte| byte != b'[').ok_or(BROKEN)?;
         let length = match self.rest.get(first) {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 /// Returns whether a name fits into a line of a map. The JVM allows line breaks in names (JVMS 4.2.2).
+#[inline]
 pub(crate) fn fits_a_line(name: &str) -> bool {
     !name.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'))
 }

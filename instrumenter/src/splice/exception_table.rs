@@ -30,6 +30,7 @@ pub(crate) struct Waited<'a> {
 }
 
 impl Waited<'_> {
+    #[inline]
     fn stub(&self, wanted: Stub) -> Option<&Placed> {
         let found = self.stubs.binary_search_by_key(&wanted, |placed| placed.stub).ok()?;
         self.stubs.get(found)
@@ -42,11 +43,13 @@ pub(crate) struct Table {
     pub(crate) moved: Vec<u16>,
 }
 
+#[inline]
 fn short(at: u32) -> Result<u16, SkipReason> {
     u16::try_from(at).map_err(|_| SkipReason::CodeTooLarge)
 }
 
 impl Table {
+    #[inline]
     fn push(&mut self, start: u32, end: u32, handler: u32, catch_type: u16) -> Result<(), SkipReason> {
         if self.rows.len() >= 0xFFFF {
             return Err(SkipReason::TableFull);

@@ -30,6 +30,7 @@ pub(crate) struct Prelude {
 }
 
 impl Prelude {
+    #[inline]
     pub(crate) fn contains(&self, pc: u32) -> bool {
         self.before_super.get(pc as usize).copied().unwrap_or(false)
     }
@@ -67,6 +68,7 @@ pub(crate) struct Insertions<'a> {
 }
 
 impl<'a> Insertions<'a> {
+    #[inline]
     pub(crate) fn widens(&self, pc: u32) -> bool {
         !self.widened.is_empty() && self.widened.binary_search(&pc).is_ok()
     }
@@ -146,23 +148,27 @@ impl Layout {
         Ok(())
     }
 
+    #[inline]
     fn look_up(map: &[u32], pc: u32) -> Result<u32, Malformed> {
         let found = map.get(pc as usize).copied().filter(|&at| at & INSIDE == 0);
         found.ok_or(Malformed { offset: pc as usize, what: "this position is inside an instruction" })
     }
 
     /// Returns where control that reaches old `pc` must go: before an exit call, after an enter call.
+    #[inline]
     pub(crate) fn before(&self, pc: u32) -> Result<u32, Malformed> {
         Self::look_up(&self.before, pc)
     }
 
     /// Returns the new position of the instruction at old `pc`.
+    #[inline]
     pub(crate) fn instruction(&self, pc: u32) -> Result<u32, Malformed> {
         Self::look_up(&self.insn, pc)
     }
 
     /// Returns the new position of an exception range that starts or ends at old `pc`: before the code after the
     /// previous instruction.
+    #[inline]
     pub(crate) fn range(&self, pc: u32) -> Result<u32, Malformed> {
         let at = self.before(pc)?;
         let follows = self.follows.binary_search_by_key(&pc, |&(pc, _)| pc).ok();

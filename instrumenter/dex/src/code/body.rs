@@ -96,6 +96,7 @@ impl Body {
     }
 
     /// Returns the position that a label stands for; the end if there is no such label.
+    #[inline]
     pub(crate) fn position(&self, label: Label) -> u32 {
         self.labels.get(label as usize).copied().unwrap_or(self.instructions.len() as u32)
     }
@@ -164,6 +165,7 @@ impl Body {
     }
 
     /// Returns the catch clauses that cover `position`.
+    #[inline]
     pub(crate) fn catch_at(&self, position: u32) -> Option<&Catch> {
         self.handlers.get(self.handler_at(position)?)
     }

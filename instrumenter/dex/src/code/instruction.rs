@@ -39,6 +39,7 @@ pub struct Instruction {
 }
 
 /// Reads the unit at address `pc`.
+#[inline]
 pub(crate) fn unit(units: &[u8], pc: u32) -> Option<u16> {
     let at = (pc as usize).checked_mul(2)?;
     let bytes = units.get(at..at.checked_add(2)?)?;
@@ -46,23 +47,28 @@ pub(crate) fn unit(units: &[u8], pc: u32) -> Option<u16> {
 }
 
 /// Reads two units, the low one first.
+#[inline]
 pub(crate) fn pair(units: &[u8], pc: u32) -> Option<u32> {
     Some(u32::from(unit(units, pc)?) | u32::from(unit(units, pc.checked_add(1)?)?) << 16)
 }
 
+#[inline]
 fn low(unit: u16) -> u16 {
     unit & 0xFF
 }
 
+#[inline]
 fn high(unit: u16) -> u16 {
     unit >> 8
 }
 
+#[inline]
 fn nibble(unit: u16, which: u32) -> u16 {
     unit >> (4 * which) & 0xF
 }
 
 /// `const/high16` and `const-wide/high16` set the upper half of 32 and 64 bits.
+#[inline]
 fn high_shift(op: u8) -> u32 {
     if op == CONST_HIGH16 { 16 } else { 48 }
 }
@@ -73,6 +79,7 @@ impl Instruction {
 
     /// Makes an instruction with these registers.
     #[must_use]
+    #[inline]
     pub fn new(op: u8, registers: &[u16], operand: Operand) -> Self {
         let mut all = [0; 5];
         all.iter_mut().zip(registers).for_each(|(place, register)| *place = *register);
@@ -81,6 +88,7 @@ impl Instruction {
 
     /// Returns the entry of the instruction set. The number of an `Instruction` is always valid.
     #[must_use]
+    #[inline]
     pub fn opcode(&self) -> &'static Opcode {
         const UNKNOWN: &Opcode = &op(Format::F10x, "unknown", "");
         opcode(self.op).unwrap_or(UNKNOWN)

@@ -17,11 +17,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// The offset of the next byte.
+    #[inline]
     pub(crate) fn at(&self) -> usize {
         self.at
     }
 
     /// The bytes that are left.
+    #[inline]
     pub(crate) fn left(&self) -> usize {
         self.bytes.len().saturating_sub(self.at)
     }
@@ -31,6 +33,7 @@ impl<'a> Cursor<'a> {
         Malformed { at: self.at, what }
     }
 
+    #[inline]
     pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], Malformed> {
         let end = self.at.checked_add(length);
         let taken = end.and_then(|end| self.bytes.get(self.at..end));
@@ -39,6 +42,7 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
+    #[inline]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
         let rest = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk());
         let taken = *rest.ok_or_else(|| self.error("the file ends within an item"))?;
@@ -46,14 +50,17 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
+    #[inline]
     pub(crate) fn u8(&mut self) -> Result<u8, Malformed> {
         self.array().map(|[byte]| byte)
     }
 
+    #[inline]
     pub(crate) fn u16(&mut self) -> Result<u16, Malformed> {
         self.array().map(u16::from_le_bytes)
     }
 
+    #[inline]
     pub(crate) fn u32(&mut self) -> Result<u32, Malformed> {
         self.array().map(u32::from_le_bytes)
     }
@@ -68,14 +75,17 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
+    #[inline]
     pub(crate) fn uleb(&mut self) -> Result<u32, Malformed> {
         self.leb128(Bytes::uleb)
     }
 
+    #[inline]
     pub(crate) fn sleb(&mut self) -> Result<i32, Malformed> {
         self.leb128(Bytes::sleb)
     }
 
+    #[inline]
     fn leb128<T>(&mut self, read: impl Fn(&mut Bytes<'a>) -> Option<T>) -> Result<T, Malformed> {
         let mut bytes = Bytes::new(self.bytes, self.at);
         let value = read(&mut bytes).ok_or_else(|| match self.left() {
