@@ -17,7 +17,7 @@ use super::native_summary;
 use super::owners;
 use super::question::Question;
 use super::sources::Sources;
-use super::why::{PreferenceWrites, STORM_WINDOW};
+use super::why::{PreferenceWrites, STORM_WINDOW, Why};
 use crate::facts::{Facts, Sections, Unit, reasons_text};
 use crate::words::thread_name;
 
@@ -113,14 +113,26 @@ fn hang<S: Source + ?Sized>(
         let until = if hang.ended { hang.until.saturating_add(MAX_POLL_DELAY) } else { hang.until };
         hang.cpu = facts.recorder.cpu(thread.tid, hang.since, until);
         hang.busy = busy(facts, names, thread, hang.since, hang.until)?;
-        if hang.wait.is_some() {
-            hang.why = sources.chains(hang.at)?.why(thread)?;
-        }
+        hang.why = why(sources, thread, hang)?;
         hang.component =
             facts.sections.components.of_message(hang.since, hang.until, facts.sections.process.sdk);
         hang.standstill = facts.recorder.standstills.within(hang.since, hang.until);
     }
     Ok(hang)
+}
+
+/// Why the thread's wait is not over; of one that has to give main's result, why main's is not.
+fn why<S: Source + ?Sized>(
+    sources: &Sources<'_, S>,
+    thread: &Thread,
+    hang: &Hang,
+) -> Result<Option<Why>, ReadError> {
+    let own = if hang.wait.is_some() { sources.chains(hang.at)?.why(thread)? } else { None };
+    let Some(main) = sources.facts.main().filter(|main| own.is_none() && main.uid != thread.uid) else {
+        return Ok(own);
+    };
+    let mains = sources.chains(hang.at)?.why(main)?;
+    Ok(mains.filter(|why| why.giver() == Some(thread.tid)))
 }
 
 /// Adds the owners of the lock that the hung thread waits for, and the cycle that they are part of.

@@ -174,7 +174,7 @@ impl MainsWait {
         };
         let moment = if stretch.ended { stretch.since.midpoint(stretch.until) } else { stretch.until };
         let why = sources.chains(moment)?.why(main)?;
-        let ender = why.and_then(|why| why.links.get(1).map(|link| link.tid));
+        let ender = why.and_then(|why| why.giver());
         Ok(Some(Self { kind, ender }))
     }
 }
@@ -200,10 +200,11 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         let dumped = place.map(|(_, dumped)| dumped);
         let is_joined = self.is_joined(thread, place);
         let owed = match (of_dump, thread.main, stretch.sign) {
-            // Main hangs as long as the thread that it joins, or that computes what it waits for.
+            // Main hangs as long as the thread that it joins, or that has to give the result and is held up itself.
             (Some(Claim::Reads(_) | Claim::Waits), ..) if is_joined => Claim::HeldUp,
             (_, true, Sign::Still(Some(wait)))
-                if self.has_ender() && wait.kind == WaitKind::Join || self.ender_computes(stretch) =>
+                if self.has_ender() && wait.kind == WaitKind::Join
+                    || !self.is_lock(&wait) && self.ender_is_held_up(stretch) =>
             {
                 Claim::Idle(Reverse(0))
             }
@@ -226,7 +227,8 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         }
         let is_unusual = || self.usual.is_unusual(stretch);
         let is_starved = || {
-            let is_still = matches!(stretch.sign, Sign::Still(_));
+            // A program of one thread has others put what it takes, in another process.
+            let is_still = matches!(stretch.sign, Sign::Still(_)) && self.facts.recording.threads().len() > 1;
             is_still && place.is_some_and(|(dump, dumped)| dump.section.is_starved(dumped))
         };
         match self.due(thread, stretch, dumped)? {
@@ -257,12 +259,12 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         self.mains.as_ref().is_some_and(|wait| wait.ender.is_some())
     }
 
-    /// True if a dump has that thread computing.
-    fn ender_computes(&self, stretch: &Stretch) -> bool {
+    /// True if by a dump that thread computes, or the end of another wait is owed to it.
+    fn ender_is_held_up(&self, stretch: &Stretch) -> bool {
         let ender = self.mains.as_ref().and_then(|wait| wait.ender);
         let ender = self.facts.recording.threads().iter().find(|thread| Some(thread.tid) == ender);
         let place = ender.and_then(|ender| self.dumped(ender, stretch));
-        matches!(place.and_then(|(dump, dumped)| dump.claim(dumped)), Some(Claim::Computes(_)))
+        place.is_some_and(|(_, dumped)| due_to_dumped(dumped) == Due::Owed)
     }
 
     fn is_lock(&self, wait: &Wait) -> bool {

@@ -206,13 +206,16 @@ impl Reader<'_> {
         if ended {
             self.usual.ended(key, took, 1);
         }
-        // The outermost call lasts as long as the thread.
-        let is_within = || stack.frames()[..depth].iter().take(64).any(|open| ids::is_method(open.key));
-        if took >= MIN_ENDED_HANG && is_within() {
+        if took >= MIN_ENDED_HANG && is_within(stack, depth) {
             let call = Some((key, begun));
             self.keep(Stretch { since: begun, until, ended, sign: Sign::LongCall, call });
         }
     }
+}
+
+/// False for the outermost call, which lasts as long as the thread.
+fn is_within(stack: &OpenStack, depth: usize) -> bool {
+    stack.frames()[..depth].iter().take(64).any(|open| ids::is_method(open.key))
 }
 
 fn innermost(stack: &OpenStack) -> Option<&Open> {
@@ -301,39 +304,59 @@ pub(super) fn computing<S: Source + ?Sized>(
     }
     let mut next = stood.into_iter().peekable();
     // The calls that were open around a stretch, and that have not ended.
-    let mut around: Vec<(u64, usize)> = Vec::new();
-    let note = |stack: &OpenStack, around: &mut Vec<(u64, usize)>, since: u64| {
-        let open = stack.frames().iter().rposition(|open| open.begun <= since + SAMPLES_APART);
-        if let Some(depth) = open {
-            let since = stack.frames()[depth].begun.max(since.saturating_sub(SAMPLES_APART));
-            around.push((since, depth));
-        }
-    };
+    let mut around: Vec<Around> = Vec::new();
     let mut spans = facts.spans(thread);
     while let Some((change, open)) = spans.change()? {
         let Some(time) = change.time() else { continue };
         while let Some((since, _)) = next.next_if(|(_, at)| *at < time) {
-            note(open, &mut around, since);
+            around.extend(Around::of(open, since));
         }
-        if let Change::Closed { until, .. } = change {
+        if let Change::Closed { open: Open { begun, .. }, until, .. } = change {
             let depth = open.depth() - 1;
-            while let Some((since, _)) = around.pop_if(|(_, of)| *of >= depth) {
-                found.push(Stretch { since, until, ended: true, sign: Sign::Computing, call: None });
+            while let Some(ended) = around.pop_if(|around| around.depth >= depth) {
+                found.extend(ended.stretch(until, true));
             }
+            around.iter_mut().for_each(|around| around.returned(depth, begun, until));
         }
     }
     for (since, _) in next {
-        note(spans.open(), &mut around, since);
+        around.extend(Around::of(spans.open(), since));
     }
-    found.extend(around.into_iter().map(|(since, _)| Stretch {
-        since,
-        until: end,
-        ended: false,
-        sign: Sign::Computing,
-        call: None,
-    }));
+    found.extend(around.into_iter().filter_map(|around| around.stretch(end, false)));
     found.retain(|stretch| stretch.took() >= MIN_ENDED_HANG);
     Ok(found)
+}
+
+/// The call around a stretch in which a thread computes.
+struct Around {
+    since: u64,
+    depth: usize,
+    /// False for the outermost call, which lasts as long as the thread.
+    within: bool,
+    /// The time of the calls that it made and that came back, ns.
+    back: u64,
+}
+
+impl Around {
+    fn of(stack: &OpenStack, since: u64) -> Option<Self> {
+        let depth = stack.frames().iter().rposition(|open| open.begun <= since + SAMPLES_APART)?;
+        let since = stack.frames()[depth].begun.max(since.saturating_sub(SAMPLES_APART));
+        Some(Self { since, depth, within: is_within(stack, depth), back: 0 })
+    }
+
+    /// Notes that a call at `depth` has ended.
+    fn returned(&mut self, depth: usize, begun: u64, until: u64) {
+        let took = until.saturating_sub(begun.max(self.since));
+        if depth == self.depth + 1 && took < MIN_ENDED_HANG {
+            self.back = self.back.saturating_add(took);
+        }
+    }
+
+    /// `None` for a thread that goes on, since what its outermost call has called comes back again and again.
+    fn stretch(&self, until: u64, ended: bool) -> Option<Stretch> {
+        let stretch = Stretch { since: self.since, until, ended, sign: Sign::Computing, call: None };
+        (self.within || self.back < stretch.took() / 2).then_some(stretch)
+    }
 }
 
 /// True if a thread computes in a call of the program that another one made: a loop over work is in the outermost one.

@@ -5,7 +5,7 @@
 //! the first on. Of equals the first in the dump counts.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::activity::{Activity, FrameView};
 use super::due::{Due, due_to_dumped};
@@ -13,7 +13,7 @@ use super::dumped_why::DumpedWhy;
 use super::id::CauseId;
 use super::own::is_of_jdk;
 use super::{StackLine, is_own, stack, thread_activity};
-use crate::dump::{Dump, FactValue, LockGraph, Section, StateKind, Thread};
+use crate::dump::{Dump, FactValue, LockGraph, LockKind, Section, StateKind, Thread};
 
 /// The claim of a thread to be the one that hangs, the strongest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -68,6 +68,16 @@ impl Section {
     }
 }
 
+impl Section {
+    /// The thread whose wait is explained: the one that the answer is about, or main if that one has to give main's result.
+    pub(crate) fn waiter(&self) -> Option<&Thread> {
+        let asked = self.asked()?;
+        let claims = self.claims();
+        let waits = claims.giver.is_some_and(|giver| std::ptr::eq(giver, asked));
+        if waits { claims.main } else { Some(asked) }
+    }
+}
+
 /// The place of a thread in two dumps of one process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stands {
@@ -95,7 +105,9 @@ impl Section {
         }
         let cyclic = graph.deadlocks.iter().flatten().copied().collect();
         let main = self.main();
-        Claims { section: self, graph, waiters, cyclic, main, joined: joined(self, main) }
+        let giver = main.and_then(|main| giver(self, main, &graph));
+        let queues = Queue::all(self, &graph);
+        Claims { section: self, graph, waiters, cyclic, main, joined: joined(self, main), giver, queues }
     }
 
     /// True if another thread of the program waits for the console, a client or an event: a result may wait for the same.
@@ -230,6 +242,9 @@ pub struct Claims<'a> {
     cyclic: HashSet<u32>,
     main: Option<&'a Thread>,
     joined: Option<&'a Thread>,
+    /// The thread that has to give the result that main waits for, and is held up itself.
+    giver: Option<&'a Thread>,
+    queues: Vec<Queue<'a>>,
 }
 
 impl Claims<'_> {
@@ -242,13 +257,28 @@ impl Claims<'_> {
     /// The claim of one of the threads.
     #[must_use]
     pub fn claim(&self, thread: &Thread) -> Option<Claim> {
-        let is_main = self.main.is_some_and(|main| std::ptr::eq(main, thread));
+        let is_main = self.is_main(thread);
         let depth = own_frames(thread);
         if !is_main && depth == 0 {
             return None;
         }
         if self.is_in_a_cycle(thread) {
             return Some(Claim::Cycle { main: Reverse(is_main) });
+        }
+        if let Some(giver) = self.giver {
+            if std::ptr::eq(giver, thread) {
+                return Some(Claim::MainBlocked);
+            }
+            if is_main {
+                return Some(Claim::Idle(Reverse(depth)));
+            }
+        }
+        match self.queues.iter().find_map(|queue| queue.place(thread)) {
+            Some(Place::Writer(queue)) if queue.readers.iter().any(|reader| self.is_main(reader)) => {
+                return Some(Claim::MainBlocked);
+            }
+            Some(Place::Reader) => return Some(Claim::Idle(Reverse(depth))),
+            _ => {}
         }
         let activity = thread_activity(thread);
         let joins = activity == Activity::Of(CauseId::ThreadJoin);
@@ -287,6 +317,10 @@ impl Claims<'_> {
         }
     }
 
+    fn is_main(&self, thread: &Thread) -> bool {
+        self.main.is_some_and(|main| std::ptr::eq(main, thread))
+    }
+
     /// True if a thread is in a deadlock, or waits for one.
     fn is_in_a_cycle(&self, thread: &Thread) -> bool {
         let Some(tid) = thread.tid.filter(|_| !self.cyclic.is_empty()) else { return false };
@@ -307,6 +341,67 @@ impl Claims<'_> {
     fn waiters_of(&self, thread: &Thread) -> usize {
         self.graph.edges.iter().filter(|edge| Some(edge.to) == thread.tid).count()
     }
+}
+
+/// Threads that wait for a lock whose owner nothing shows: who comes to read waits until the writer before it has written.
+#[derive(Debug)]
+struct Queue<'a> {
+    writer: &'a Thread,
+    readers: Vec<&'a Thread>,
+}
+
+/// The place of a thread in a queue.
+enum Place<'q, 'a> {
+    Writer(&'q Queue<'a>),
+    Reader,
+}
+
+impl<'a> Queue<'a> {
+    /// Those of one writer and its readers.
+    fn all(section: &'a Section, graph: &LockGraph) -> Vec<Self> {
+        let mut waiting: BTreeMap<u64, (Vec<&Thread>, Vec<&Thread>)> = BTreeMap::new();
+        for thread in &section.threads {
+            let is_owned = thread.tid.is_some_and(|tid| graph.edge_from(tid).is_some());
+            let parking = thread.locks.iter().find(|lock| lock.kind == LockKind::ParkingFor);
+            if let Some(address) = parking.and_then(|lock| lock.address).filter(|_| !is_owned)
+                && let Some(to_write) = to_write(thread)
+            {
+                let (writers, readers) = waiting.entry(address).or_default();
+                if to_write { writers.push(thread) } else { readers.push(thread) }
+            }
+        }
+        let queue = |(writers, readers): (Vec<&'a Thread>, Vec<&'a Thread>)| match writers[..] {
+            [writer] if !readers.is_empty() => Some(Self { writer, readers }),
+            _ => None,
+        };
+        waiting.into_values().filter_map(queue).collect()
+    }
+
+    fn place(&self, thread: &Thread) -> Option<Place<'_, 'a>> {
+        if std::ptr::eq(self.writer, thread) {
+            return Some(Place::Writer(self));
+        }
+        self.readers.iter().any(|reader| std::ptr::eq(*reader, thread)).then_some(Place::Reader)
+    }
+}
+
+/// True for a thread that waits for a lock of readers and writers to write, false if to read.
+fn to_write(thread: &Thread) -> Option<bool> {
+    stack::seen(thread).find_map(|frame| match frame {
+        FrameView::Java { class, method: "lock" | "lockInterruptibly", .. } => {
+            match class.strip_prefix("java.util.concurrent.locks.ReentrantReadWriteLock$")? {
+                "WriteLock" => Some(true),
+                "ReadLock" => Some(false),
+                _ => None,
+            }
+        }
+        FrameView::Java { class: "java.util.concurrent.locks.StampedLock", method, .. } => match method {
+            "writeLock" | "writeLockInterruptibly" => Some(true),
+            "readLock" | "readLockInterruptibly" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    })
 }
 
 /// The number of frames with the program's own code. The threads of the virtual machine have none.
@@ -331,6 +426,18 @@ fn computes(thread: &Thread, activity: Activity) -> bool {
     runs && matches!(activity, Activity::Java | Activity::Of(CauseId::YieldSpin | CauseId::NativeCode))
 }
 
+/// The thread at the end of the chain of results that main waits for, if it is held up by something else: in a call that computes,
+/// for example, or in a wait for another program or for a result that no known thread has to give.
+fn giver<'s>(section: &'s Section, main: &Thread, graph: &LockGraph) -> Option<&'s Thread> {
+    if due_to_dumped(main) != Due::Result || graph.edges.iter().any(|edge| Some(edge.to) == main.tid) {
+        return None;
+    }
+    let why = DumpedWhy::of(section, main, graph).filter(|why| why.found.is_none() && !why.cycle)?;
+    let last = why.links.last().filter(|last| why.links.len() > 1 && last.inside.is_some())?;
+    let last = section.threads.iter().find(|thread| thread.sys_tid.or(thread.tid) == last.tid)?;
+    matches!(due_to_dumped(last), Due::Owed | Due::Result).then_some(last)
+}
+
 /// The thread whose end main waits for, if there is only one that it can be.
 fn joined<'s>(section: &'s Section, main: Option<&Thread>) -> Option<&'s Thread> {
     let main = main.filter(|main| thread_activity(main) == Activity::Of(CauseId::ThreadJoin))?;
@@ -352,6 +459,11 @@ mod tests {
     const AWAITS: &str =
         "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.CountDownLatch.await a.Main.main";
     const COMPUTES: &str = "RUNNABLE a.Work.step a.Work.run";
+    /// A worker of a pool, in a task whose result is waited for.
+    const COMPUTES_IN_A_POOL: &str =
+        "RUNNABLE a.Work.step java.util.concurrent.FutureTask.run java.util.concurrent.ThreadPoolExecutor.runWorker";
+    const READS_LOCKED: &str = "WAITING jdk.internal.misc.Unsafe.park *7 java.util.concurrent.locks.ReentrantReadWriteLock$ReadLock.lock a.Index.size a.Main.main";
+    const WRITES_LOCKED: &str = "WAITING jdk.internal.misc.Unsafe.park *7 java.util.concurrent.locks.ReentrantReadWriteLock$WriteLock.lock a.Index.find a.Index.run";
     const LOOPS: &str = "RUNNABLE a.Loop.run";
     const READS: &str =
         "RUNNABLE sun.nio.ch.Net.poll java.net.Socket$SocketInputStream.read a.Peer.ask a.Peer.run";
@@ -369,7 +481,7 @@ mod tests {
     const BLOCKED: &str = "BLOCKED a.Book.add -2 a.Book.run";
     const OWNS: &str = "TIMED_WAITING java.lang.Thread.sleep a.Book.hold +2 a.Book.run";
 
-    /// A dump of these threads: name, and state with frames; `-2` waits for lock 2, `+2` owns it.
+    /// A dump of these threads: name, and state with frames; `-2` waits for lock 2, `+2` owns it, `*2` is parked for it.
     fn dump(threads: &[(&str, &str)]) -> Dump {
         let mut text = "Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode):\n".to_owned();
         for (number, (name, does)) in (1..).zip(threads) {
@@ -383,6 +495,7 @@ mod tests {
             for word in words {
                 text += &match word.split_at(1) {
                     ("-", lock) => format!("\t- waiting to lock <0x{lock}> (a a.Lock)\n"),
+                    ("*", lock) => format!("\t- parking to wait for  <0x{lock}> (a a.Lock)\n"),
                     ("+", lock) => format!("\t- locked <0x{lock}> (a a.Lock)\n"),
                     _ => format!("\tat {word}(A.java:1)\n"),
                 };
@@ -400,7 +513,9 @@ mod tests {
         for (main, others, expected) in [
             (JOINS, &[("worker", COMPUTES)][..], "worker"),
             (GETS, &[("worker", COMPUTES)], "main"),
+            (GETS, &[("pool-1-thread-1", COMPUTES_IN_A_POOL)], "pool-1-thread-1"),
             (AWAITS, &[("worker", COMPUTES)], "worker"),
+            (READS_LOCKED, &[("index", WRITES_LOCKED)], "index"),
             (AWAITS, &[("loop", LOOPS), ("peer", READS)], "main"),
             (SLEEPS, &[("owner", OWNS), ("late", BLOCKED)], "late"),
             (READS, &[("owner", OWNS), ("late", BLOCKED)], "late"),

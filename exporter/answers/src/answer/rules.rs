@@ -101,7 +101,8 @@ pub const RULES: &[Rule] = &[
     row(C::PoolExhausted, High, STEPS, steps),
     row(C::SelfMadeDeadlock, High, STEPS, steps),
     row(C::LatchNeverCountedDown, High, STEPS, steps),
-    row(C::LostWakeUp, High, STEPS, steps),
+    // A condition that the thread tests first may have been true at that time, and no longer.
+    row(C::LostWakeUp, Medium, STEPS, steps),
     row(C::PoolDeadlock, Medium, PROBABLY_IN_TURN, dumped_probably),
     row(C::SelfMadeDeadlock, Medium, PROBABLY_IN_TURN, dumped_probably),
     row(

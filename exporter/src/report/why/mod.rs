@@ -235,6 +235,14 @@ pub struct Why {
     pub dropped: u64,
 }
 
+impl Why {
+    /// The kernel id of the thread at the end of the chain, which has to go on first; `None` if the chain itself is the reason.
+    pub(super) fn giver(&self) -> Option<u32> {
+        let is_named = self.cycle || self.cause.is_some_and(|cause| cause.cause_id().is_some());
+        self.links.last().filter(|_| !is_named && self.links.len() > 1).map(|link| link.tid)
+    }
+}
+
 /// The threads and the steps of concurrent work at one moment. They are read once for all links.
 pub(super) struct Chains<'a, S: ?Sized> {
     facts: &'a Facts<'a, S>,

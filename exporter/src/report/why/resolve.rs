@@ -5,6 +5,7 @@ use trace_format::{ReadError, Source};
 
 use super::{Chains, Culprit, MAX_WORKERS, WhyCause, only};
 use crate::facts::concurrency::{Run, Task, TaskState};
+use crate::facts::{Change, Payload};
 
 /// Who ends the wait.
 pub(super) enum Next {
@@ -68,11 +69,11 @@ impl<S: Source + ?Sized> Chains<'_, S> {
             WaitKind::Blocking => Resolved { next: Next::Works, ..Resolved::unknown("blocking") },
             WaitKind::Monitor => self.lock("monitor", thread, wait),
             WaitKind::Join => self.join(object),
-            WaitKind::ObjectWait => self.signal(thread, since, object),
+            WaitKind::ObjectWait => self.signal(thread, since, object)?,
             WaitKind::Unknown(_) => Resolved::unknown("unknown"),
             WaitKind::Park => match kind_of(class) {
                 "lock" => self.lock("lock", thread, wait),
-                "condition" => self.signal(thread, since, object),
+                "condition" => self.signal(thread, since, object)?,
                 "latch" => self.latch(thread, since, object)?,
                 "semaphore" => self.permit(thread, object),
                 "queue" => self.element(thread, object),
@@ -112,24 +113,46 @@ impl<S: Source + ?Sized> Chains<'_, S> {
     }
 
     /// A condition, or a monitor's wait set.
-    fn signal(&self, thread: usize, since: u64, object: u32) -> Resolved<'_> {
+    fn signal(&self, thread: usize, since: u64, object: u32) -> Result<Resolved<'_>, ReadError> {
         let mut signals =
             self.work.at(object, ConcurrencyStep::Signalled).filter(|step| step.thread != thread);
         let Some(last) = signals.clone().next_back() else {
-            return match object {
+            return Ok(match object {
                 0 => Resolved::unknown("condition"),
                 _ => Resolved::ended("condition", WhyCause::NeverSignalled, Culprit::default()),
-            };
+            });
         };
         if last.at >= since {
-            return Resolved::unknown("condition");
+            return Ok(Resolved::unknown("condition"));
         }
         let by_one = signals.all(|step| step.thread == last.thread);
         if by_one && self.work.running_on(last.thread).is_some() {
-            return Resolved::thread("condition", WhyCause::SlowTask, last.thread);
+            return Ok(Resolved::thread("condition", WhyCause::SlowTask, last.thread));
+        }
+        if self.waited_before(thread, since, object)?.is_some_and(|until| last.at <= until) {
+            // It ended the wait before.
+            return Ok(Resolved::unknown("condition"));
         }
         let culprit = if by_one { self.ended_on(last.thread) } else { Culprit::default() };
-        Resolved::ended("condition", WhyCause::LostWakeUp, culprit)
+        Ok(Resolved::ended("condition", WhyCause::LostWakeUp, culprit))
+    }
+
+    /// The end of the last wait of a thread for an object before a moment.
+    fn waited_before(&self, thread: usize, since: u64, object: u32) -> Result<Option<u64>, ReadError> {
+        let mut last = None;
+        let mut spans = self.facts.spans(&self.facts.recording.threads()[thread]);
+        while let Some((change, _)) = spans.change()? {
+            match change {
+                Change::Closed { payload: Some(Payload::Wait(wait)), until, .. }
+                    if until <= since && wait.lock as u32 == object =>
+                {
+                    last = Some(until);
+                }
+                _ if change.time().is_some_and(|time| time > since) => break,
+                _ => {}
+            }
+        }
+        Ok(last)
     }
 
     /// A thread with the task that it ran last.

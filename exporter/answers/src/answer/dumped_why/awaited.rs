@@ -21,6 +21,8 @@ pub(super) enum Awaited {
     ForkJoinTask,
     /// A future that any code may complete.
     OpenFuture,
+    /// The elements of a reactive stream, which threads of schedulers bring.
+    Stream,
     /// A latch or a barrier.
     Latch,
     /// The coroutine of `runBlocking`.
@@ -41,7 +43,7 @@ pub(super) enum Awaited {
     Notification,
 }
 
-/// Class, start of the method's name, and what is awaited; the first row that matches a frame counts.
+/// Class or package, start of the method's name, and what is awaited; the first row that matches a frame counts.
 const ROWS: &[(&str, &str, Awaited)] = &[
     ("android.app.Instrumentation", "runOnMainSync", A::Main),
     ("android.app.Instrumentation", "waitForIdleSync", A::Main),
@@ -54,12 +56,8 @@ const ROWS: &[(&str, &str, Awaited)] = &[
     ("com.google.common.util.concurrent.AbstractFuture", "get", A::OpenFuture),
     ("com.google.common.util.concurrent.AbstractFutureState", "blockingGet", A::OpenFuture),
     ("androidx.concurrent.futures.AbstractResolvableFuture", "get", A::OpenFuture),
-    ("io.reactivex.internal.observers.BlockingMultiObserver", "blocking", A::OpenFuture),
-    ("io.reactivex.internal.observers.BlockingBaseObserver", "blocking", A::OpenFuture),
-    ("io.reactivex.internal.observers.BlockingFirstObserver", "blocking", A::OpenFuture),
-    ("io.reactivex.rxjava3.internal.observers.BlockingMultiObserver", "blocking", A::OpenFuture),
-    ("io.reactivex.rxjava3.internal.observers.BlockingBaseObserver", "blocking", A::OpenFuture),
-    ("io.reactivex.rxjava3.internal.observers.BlockingFirstObserver", "blocking", A::OpenFuture),
+    ("io.reactivex.", "blocking", A::Stream),
+    ("reactor.core.publisher.", "block", A::Stream),
     ("java.util.concurrent.AbstractExecutorService", "invokeA", A::Tasks),
     ("java.util.concurrent.ExecutorCompletionService", "take", A::Tasks),
     ("java.util.concurrent.FutureTask", "get", A::FutureTask),
@@ -107,7 +105,8 @@ impl Awaited {
         for frame in std::iter::once(first).chain(inner) {
             let fits = |(class, method, _): &&(&str, &str, Self)| {
                 let of_builders = *class == "kotlinx.coroutines.BuildersKt" && frame.class.starts_with(class);
-                (frame.class == *class || of_builders) && frame.method.starts_with(method)
+                let of_package = class.ends_with('.') && frame.class.starts_with(class);
+                (frame.class == *class || of_builders || of_package) && frame.method.starts_with(method)
             };
             if let Some(row) = ROWS.iter().position(|row| fits(&row)) {
                 found = Some(found.map_or(row, |best| best.min(row)));
@@ -144,6 +143,7 @@ impl Awaited {
     fn both(self) -> (&'static str, &'static str) {
         match self {
             Self::FutureTask | Self::ForkJoinTask | Self::OpenFuture => ("future", "a future"),
+            Self::Stream => ("future", "the elements of a stream"),
             Self::Coroutine => ("future", "the coroutine of runBlocking"),
             Self::Tasks => ("executor", "tasks of an executor"),
             Self::Executor => ("executor", "an executor to end"),

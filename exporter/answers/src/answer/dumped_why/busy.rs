@@ -27,6 +27,7 @@ impl<'a> Chain<'a> {
             _ if object.is_some() && awaited_object(seen.thread) == object => false,
             // Any code may complete such a future: only a stage is known to be made for it.
             Awaited::OpenFuture => seen.runs_a_stage,
+            Awaited::Stream => seen.runs_a_stream,
             Awaited::Coroutine => seen.pool.is_some(),
             _ => true,
         };

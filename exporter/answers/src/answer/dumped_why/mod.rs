@@ -51,10 +51,10 @@ pub(crate) struct DumpedWhy {
 }
 
 impl DumpedWhy {
-    /// Of the thread that the dump is about.
+    /// Of the thread that the dump is about, or of main up to that thread.
     pub(crate) fn of_dump(dump: &Dump) -> Option<Self> {
         let section = dump.answer()?;
-        Self::of(section, section.asked()?, &LockGraph::from(section))
+        Self::of(section, section.waiter()?, &LockGraph::from(section))
     }
 
     /// Of main; `None` if main waits for no thread, or the dump shows no more than that.

@@ -67,6 +67,8 @@ pub(super) struct Seen<'a> {
     pub(super) runs_a_future: bool,
     /// Whether it runs a task of a `CompletableFuture`.
     pub(super) runs_a_stage: bool,
+    /// Whether a thread of a scheduler brings elements of a reactive stream.
+    pub(super) runs_a_stream: bool,
     /// Whether it runs a coroutine, for a dispatcher.
     pub(super) runs_a_coroutine: bool,
 }
@@ -79,6 +81,12 @@ impl<'a> Seen<'a> {
             return None;
         }
         java(thread).next()?;
+        // The threads of finalizers and cleaners run no task.
+        let of_references =
+            |frame: &JavaFrame| ["java.lang.ref.", "jdk.internal.ref."].iter().any(|of| frame.class.starts_with(of));
+        if java(thread).rev().take(MAX_OUTER).any(of_references) {
+            return None;
+        }
         let has = |class: &str, methods: &[&str]| {
             java(thread).take(MAX_SEARCHED).any(|f| f.class == class && methods.contains(&f.method.as_str()))
         };
@@ -89,17 +97,24 @@ impl<'a> Seen<'a> {
         let does = does(thread);
         let pool = is_of_a_pool(thread).then(|| pool_name(name));
         let own = java(thread).take(MAX_SEARCHED).any(|frame| !is_platform(frame));
-        (own || pool.is_some()).then(|| Self {
+        let runs_a_future = has("java.util.concurrent.FutureTask", &run) || has(scheduled, &run);
+        // A task without code of the program is the JDK's own, as one that waits for the end of another program.
+        (own || pool.is_some() && (does == Does::Idle || runs_a_future)).then(|| Self {
             thread,
             does,
             pool,
-            runs_a_future: has("java.util.concurrent.FutureTask", &run) || has(scheduled, &run),
+            runs_a_future,
+            runs_a_stream: pool.is_some() && java(thread).take(MAX_SEARCHED).any(is_of_a_stream),
             runs_a_stage: stages.iter().any(|stage| has(stage, &["run"])),
             // The classes of the coroutines' own threads may be obfuscated.
             runs_a_coroutine: name.starts_with(COROUTINE_THREADS)
                 || has("kotlinx.coroutines.DispatchedTask", &["run"]),
         })
     }
+}
+
+fn is_of_a_stream(frame: &JavaFrame) -> bool {
+    ["io.reactivex.", "reactor.core."].iter().any(|start| frame.class.starts_with(start))
 }
 
 fn is_platform(frame: &JavaFrame) -> bool {
