@@ -121,18 +121,21 @@ fn hang<S: Source + ?Sized>(
     Ok(hang)
 }
 
-/// Why the thread's wait is not over; of one that has to give main's result, why main's is not.
+/// The reason why the thread's wait is not over; of one that has to give main's result, why main's is not.
 fn why<S: Source + ?Sized>(
     sources: &Sources<'_, S>,
     thread: &Thread,
     hang: &Hang,
 ) -> Result<Option<Why>, ReadError> {
     let own = if hang.wait.is_some() { sources.chains(hang.at)?.why(thread)? } else { None };
-    let Some(main) = sources.facts.main().filter(|main| own.is_none() && main.uid != thread.uid) else {
+    // That the thread waits for something outside of the process is said anyway.
+    let is_plain =
+        own.as_ref().is_none_or(|why| why.links.len() == 1 && why.links[0].waits_for == "blocking");
+    let Some(main) = sources.facts.main().filter(|main| is_plain && main.uid != thread.uid) else {
         return Ok(own);
     };
     let mains = sources.chains(hang.at)?.why(main)?;
-    Ok(mains.filter(|why| why.giver() == Some(thread.tid)))
+    Ok(mains.filter(|why| why.giver() == Some(thread.tid)).or(own))
 }
 
 /// Adds the owners of the lock that the hung thread waits for, and the cycle that they are part of.

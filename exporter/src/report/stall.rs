@@ -233,6 +233,11 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         };
         match self.due(thread, stretch, dumped)? {
             Due::Owed => judged(owed),
+            Due::Unknown | Due::Result
+                if place.is_some_and(|(dump, dumped)| dump.is_surely_stuck(dumped)) =>
+            {
+                judged(owed)
+            }
             Due::Nothing | Due::Unknown if is_starved() => judged(Claim::Waits),
             Due::Nothing => Ok(None),
             Due::Unknown if is_of_library => Ok(None),
@@ -264,7 +269,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         let ender = self.mains.as_ref().and_then(|wait| wait.ender);
         let ender = self.facts.recording.threads().iter().find(|thread| Some(thread.tid) == ender);
         let place = ender.and_then(|ender| self.dumped(ender, stretch));
-        place.is_some_and(|(_, dumped)| due_to_dumped(dumped) == Due::Owed)
+        place.is_some_and(|(dump, dumped)| dump.is_held_up(dumped))
     }
 
     fn is_lock(&self, wait: &Wait) -> bool {

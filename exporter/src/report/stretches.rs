@@ -17,6 +17,8 @@ const MAX_STRETCHES: usize = 256;
 /// The least time for which samples of a stack are equal where a dump is taken, ns, and the time from one to the next.
 const LEAST_STANDING: u64 = 4_000_000_000;
 const SAMPLES_APART: u64 = 1_200_000_000;
+/// The time within which calls begin with a thread, and end with it, ns.
+const AT_ONCE: u64 = 1_000_000_000;
 /// Maximum number of methods whose usual time is known.
 const MAX_METHODS: usize = 1 << 16;
 /// The number of earlier calls from which on it is known how long a method usually takes.
@@ -308,21 +310,22 @@ pub(super) fn computing<S: Source + ?Sized>(
     let mut spans = facts.spans(thread);
     while let Some((change, open)) = spans.change()? {
         let Some(time) = change.time() else { continue };
-        while let Some((since, _)) = next.next_if(|(_, at)| *at < time) {
-            around.extend(Around::of(open, since));
+        while let Some((since, at)) = next.next_if(|(_, at)| *at < time) {
+            around.extend(Around::of(open, since, at));
         }
-        if let Change::Closed { open: Open { begun, .. }, until, .. } = change {
+        if let Change::Closed { open: closed, until, .. } = change {
             let depth = open.depth() - 1;
             while let Some(ended) = around.pop_if(|around| around.depth >= depth) {
-                found.extend(ended.stretch(until, true));
+                found.extend(ended.stretch(until, end));
             }
-            around.iter_mut().for_each(|around| around.returned(depth, begun, until));
+            around.iter_mut().for_each(|around| around.returned(depth, &closed, until));
         }
     }
-    for (since, _) in next {
-        around.extend(Around::of(spans.open(), since));
+    for (since, at) in next {
+        around.extend(Around::of(spans.open(), since, at));
     }
-    found.extend(around.into_iter().filter_map(|around| around.stretch(end, false)));
+    let open = around.into_iter().filter_map(|around| around.stretch(end, end));
+    found.extend(open.map(|stretch| Stretch { ended: false, ..stretch }));
     found.retain(|stretch| stretch.took() >= MIN_ENDED_HANG);
     Ok(found)
 }
@@ -331,31 +334,39 @@ pub(super) fn computing<S: Source + ?Sized>(
 struct Around {
     since: u64,
     depth: usize,
-    /// False for the outermost call, which lasts as long as the thread.
+    key: u32,
+    /// False for the outermost call, and for one that begins with it: they last as long as the thread.
     within: bool,
-    /// The time of the calls that it made and that came back, ns.
+    /// The time of the dump, and of other calls that it made since then and that came back, ns.
+    at: u64,
     back: u64,
 }
 
 impl Around {
-    fn of(stack: &OpenStack, since: u64) -> Option<Self> {
-        let depth = stack.frames().iter().rposition(|open| open.begun <= since + SAMPLES_APART)?;
-        let since = stack.frames()[depth].begun.max(since.saturating_sub(SAMPLES_APART));
-        Some(Self { since, depth, within: is_within(stack, depth), back: 0 })
+    fn of(stack: &OpenStack, since: u64, at: u64) -> Option<Self> {
+        let frames = stack.frames();
+        let depth = frames.iter().rposition(|open| open.begun <= since + SAMPLES_APART)?;
+        let Open { key, begun, .. } = frames[depth];
+        let outermost = frames.iter().find(|open| ids::is_method(open.key)).map_or(begun, |open| open.begun);
+        let within = begun.saturating_sub(outermost) > AT_ONCE && is_within(stack, depth);
+        let since = begun.max(since.saturating_sub(SAMPLES_APART));
+        Some(Self { since, depth, key, within, at, back: 0 })
     }
 
     /// Notes that a call at `depth` has ended.
-    fn returned(&mut self, depth: usize, begun: u64, until: u64) {
-        let took = until.saturating_sub(begun.max(self.since));
-        if depth == self.depth + 1 && took < MIN_ENDED_HANG {
+    fn returned(&mut self, depth: usize, call: &Open, until: u64) {
+        let took = until.saturating_sub(call.begun.max(self.at));
+        if depth == self.depth + 1 && call.key != self.key && took < MIN_ENDED_HANG {
             self.back = self.back.saturating_add(took);
         }
     }
 
-    /// `None` for a thread that goes on, since what its outermost call has called comes back again and again.
-    fn stretch(&self, until: u64, ended: bool) -> Option<Stretch> {
-        let stretch = Stretch { since: self.since, until, ended, sign: Sign::Computing, call: None };
-        (self.within || self.back < stretch.took() / 2).then_some(stretch)
+    /// The stretch in a recording that ends at `end`. `None` for a thread that goes on, since what it calls for all of its life
+    /// comes back again and again.
+    fn stretch(&self, until: u64, end: u64) -> Option<Stretch> {
+        let stretch = Stretch { since: self.since, until, ended: true, sign: Sign::Computing, call: None };
+        let lasts = !self.within && end.saturating_sub(until) <= AT_ONCE;
+        (!lasts || self.back <= until.saturating_sub(self.at) / 2).then_some(stretch)
     }
 }
 

@@ -254,6 +254,20 @@ impl Claims<'_> {
         self.joined.is_some_and(|joined| std::ptr::eq(joined, thread))
     }
 
+    /// True if the thread is held up itself: it computes, the end of another wait is owed to it, or it owns a lock that others
+    /// wait for.
+    #[must_use]
+    pub fn is_held_up(&self, thread: &Thread) -> bool {
+        is_held_up(thread, &self.graph)
+    }
+
+    /// True if the dump shows why the thread's wait cannot end, or that main waits for the thread.
+    #[must_use]
+    pub fn is_surely_stuck(&self, thread: &Thread) -> bool {
+        self.giver.is_some_and(|giver| std::ptr::eq(giver, thread))
+            || DumpedWhy::of(self.section, thread, &self.graph).is_some_and(|why| why.found.is_some())
+    }
+
     /// The claim of one of the threads.
     #[must_use]
     pub fn claim(&self, thread: &Thread) -> Option<Claim> {
@@ -295,7 +309,7 @@ impl Claims<'_> {
                 let waiters = thread.awaited_lock().and_then(|lock| self.waiters.get(&lock.address));
                 Some(Claim::Lock(Reverse(waiters.copied().unwrap_or(0))))
             }
-            Due::Owed if depth < 2 => Some(Claim::Loops),
+            Due::Owed if depth < 2 && is_outside(thread) => Some(Claim::Loops),
             Due::Owed if computes(thread, activity) => {
                 Some(Claim::Computes(Reverse(thread.cpu_ns.unwrap_or(0))))
             }
@@ -357,7 +371,7 @@ enum Place<'q, 'a> {
 }
 
 impl<'a> Queue<'a> {
-    /// Those of one writer and its readers.
+    /// Each queue of one writer and its readers.
     fn all(section: &'a Section, graph: &LockGraph) -> Vec<Self> {
         let mut waiting: BTreeMap<u64, (Vec<&Thread>, Vec<&Thread>)> = BTreeMap::new();
         for thread in &section.threads {
@@ -426,8 +440,8 @@ fn computes(thread: &Thread, activity: Activity) -> bool {
     runs && matches!(activity, Activity::Java | Activity::Of(CauseId::YieldSpin | CauseId::NativeCode))
 }
 
-/// The thread at the end of the chain of results that main waits for, if it is held up by something else: in a call that computes,
-/// for example, or in a wait for another program or for a result that no known thread has to give.
+/// The thread at the end of the chain of results that main waits for, if it is held up by something else: in a call that
+/// computes, for example, or in a wait for another program or for a result that no known thread has to give.
 fn giver<'s>(section: &'s Section, main: &Thread, graph: &LockGraph) -> Option<&'s Thread> {
     if due_to_dumped(main) != Due::Result || graph.edges.iter().any(|edge| Some(edge.to) == main.tid) {
         return None;
@@ -435,7 +449,19 @@ fn giver<'s>(section: &'s Section, main: &Thread, graph: &LockGraph) -> Option<&
     let why = DumpedWhy::of(section, main, graph).filter(|why| why.found.is_none() && !why.cycle)?;
     let last = why.links.last().filter(|last| why.links.len() > 1 && last.inside.is_some())?;
     let last = section.threads.iter().find(|thread| thread.sys_tid.or(thread.tid) == last.tid)?;
-    matches!(due_to_dumped(last), Due::Owed | Due::Result).then_some(last)
+    is_held_up(last, graph).then_some(last)
+}
+
+fn is_held_up(thread: &Thread, graph: &LockGraph) -> bool {
+    matches!(due_to_dumped(thread), Due::Owed | Due::Result)
+        || graph.edges.iter().any(|edge| Some(edge.to) == thread.tid)
+}
+
+/// True for a thread that computes, or waits for something outside of the process.
+fn is_outside(thread: &Thread) -> bool {
+    !thread.state.as_deref().is_some_and(|state| {
+        ["WAITING", "TIMED_WAITING", "BLOCKED"].iter().any(|start| state.starts_with(start))
+    })
 }
 
 /// The thread whose end main waits for, if there is only one that it can be.
@@ -460,8 +486,7 @@ mod tests {
         "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.CountDownLatch.await a.Main.main";
     const COMPUTES: &str = "RUNNABLE a.Work.step a.Work.run";
     /// A worker of a pool, in a task whose result is waited for.
-    const COMPUTES_IN_A_POOL: &str =
-        "RUNNABLE a.Work.step java.util.concurrent.FutureTask.run java.util.concurrent.ThreadPoolExecutor.runWorker";
+    const COMPUTES_IN_A_POOL: &str = "RUNNABLE a.Work.step java.util.concurrent.FutureTask.run java.util.concurrent.ThreadPoolExecutor.runWorker";
     const READS_LOCKED: &str = "WAITING jdk.internal.misc.Unsafe.park *7 java.util.concurrent.locks.ReentrantReadWriteLock$ReadLock.lock a.Index.size a.Main.main";
     const WRITES_LOCKED: &str = "WAITING jdk.internal.misc.Unsafe.park *7 java.util.concurrent.locks.ReentrantReadWriteLock$WriteLock.lock a.Index.find a.Index.run";
     const LOOPS: &str = "RUNNABLE a.Loop.run";

@@ -9,6 +9,12 @@ pub(super) fn by_dump(cause: CauseId, facts: &Observed, owners: &[Owner], has_sp
     if !is_dump_alone || facts.anr || !facts.hung || cause == CauseId::Unknown {
         return None;
     }
+    if cause == CauseId::LockWait && facts.is_of_a_moment() {
+        return Some(format!(
+            "how long this lasts, and {}",
+            besides(cause, owners).unwrap_or("whether the owner goes on")
+        ));
+    }
     let what = besides(cause, owners)?;
     Some(if has_span { what.to_owned() } else { format!("how long this lasts, and {what}") })
 }

@@ -216,11 +216,14 @@ impl Observed {
         self.dump.as_ref().map(|(_, dumped)| dumped)
     }
 
-    /// True if all that is known is a dump of a JVM, and nothing is owed to the thread.
+    /// True if all that is known is one dump of a JVM: nothing says for how long its threads have been where they are.
+    pub(super) fn is_of_a_moment(&self) -> bool {
+        self.on_jvm && self.noticed == 0
+    }
+
+    /// True if moreover nothing is owed to the thread.
     pub(super) fn is_idle_in_a_dump(&self) -> bool {
-        self.on_jvm
-            && self.noticed == 0
-            && self.dumped().is_some_and(|dumped| dumped.idle && dumped.cycle.is_empty())
+        self.is_of_a_moment() && self.dumped().is_some_and(|dumped| dumped.idle && dumped.cycle.is_empty())
     }
 
     pub(super) fn duration(&self) -> u64 {

@@ -161,7 +161,13 @@ pub const RULES: &[Rule] = &[
         "a recorded call took half of the hang, and no row says for what it waits",
         recorded,
     ),
-    row(C::LockWait, High, "the dump has main blocked at a lock", lock_dumped),
+    row(
+        C::LockWait,
+        High,
+        "the dump has main blocked at a lock, and is not a single one of a JVM",
+        lock_of_hang,
+    ),
+    row(C::LockWait, Medium, "the dump has main blocked at a lock", lock_dumped),
     row(C::LockWait, Medium, "main's thread state was BLOCKED at the ANR", state_blocked),
     row(
         C::NativeLock,
@@ -405,6 +411,11 @@ fn recorded(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
 /// There the call itself is the fault: main must not wait for a coroutine. Elsewhere the fault is what the coroutine waits for.
 fn recorded_on_android(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
     if f.on_jvm { None } else { recorded(f, cause) }
+}
+
+/// A healthy thread of a JVM waits for a lock at many a moment.
+fn lock_of_hang(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
+    if f.is_of_a_moment() { None } else { lock_dumped(f, cause) }
 }
 
 fn lock_dumped(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {

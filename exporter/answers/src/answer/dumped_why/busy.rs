@@ -5,7 +5,7 @@ use super::awaited::Awaited;
 use super::link::DumpedLink;
 use super::pools::{Does, Seen};
 use super::{Chain, DumpedWhy, MAX_LINKS, Step, related};
-use crate::dump::{LockKind, Thread};
+use crate::dump::{LockGraph, LockKind, Thread};
 
 impl<'a> Chain<'a> {
     /// The chain with what holds the wait up; `None` if the dump does not show that and has no more links.
@@ -32,6 +32,7 @@ impl<'a> Chain<'a> {
             _ => true,
         };
         let others: Vec<&Seen<'a>> = candidates.iter().filter(runs_it).copied().collect();
+        let others = self.not_behind(others);
         if let [one] = others[..]
             && let Does::Waits(awaited) = one.does
         {
@@ -56,6 +57,17 @@ impl<'a> Chain<'a> {
         }
         links.extend(further);
         shown(links)
+    }
+
+    /// The threads that wait for no lock which another one of them owns.
+    fn not_behind<'s>(&self, threads: Vec<&'s Seen<'a>>) -> Vec<&'s Seen<'a>> {
+        let tids: Vec<u32> = threads.iter().filter_map(|seen| seen.thread.tid).collect();
+        let is_behind = |seen: &&Seen<'a>| {
+            let Some(tid) = seen.thread.tid else { return false };
+            let owners = self.graph.chain(tid, LockGraph::MAX_CHAIN);
+            owners.iter().any(|edge| edge.to != tid && tids.contains(&edge.to))
+        };
+        threads.iter().copied().filter(|seen| !is_behind(seen)).collect()
     }
 
     /// The threads that are all in one call, or wait for one lock, and the owners of this lock.

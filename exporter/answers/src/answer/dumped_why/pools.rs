@@ -44,12 +44,12 @@ const PLATFORM: &[&str] = &[
 /// Threads that other processes use, and the one that writes the dump: the starts of their names.
 const OF_OTHERS: &[&str] = &["Binder", "binder:", "HwBinder", "hwbinder:", "Attach Listener"];
 
-/// What a thread does, as far as it matters to those who wait.
+/// The activity of a thread, as far as it matters to those who wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Does {
-    /// It waits for work.
+    /// Waiting for work.
     Idle,
-    /// It waits for another thread.
+    /// Waiting for another thread.
     Waits(Awaited),
     /// It is no thread of a pool, and sleeps, as those do that poll or watch.
     Sleeps,
@@ -67,7 +67,7 @@ pub(super) struct Seen<'a> {
     pub(super) runs_a_future: bool,
     /// Whether it runs a task of a `CompletableFuture`.
     pub(super) runs_a_stage: bool,
-    /// Whether a thread of a scheduler brings elements of a reactive stream.
+    /// True for a thread of a scheduler that brings elements of a reactive stream.
     pub(super) runs_a_stream: bool,
     /// Whether it runs a coroutine, for a dispatcher.
     pub(super) runs_a_coroutine: bool,
@@ -82,8 +82,9 @@ impl<'a> Seen<'a> {
         }
         java(thread).next()?;
         // The threads of finalizers and cleaners run no task.
-        let of_references =
-            |frame: &JavaFrame| ["java.lang.ref.", "jdk.internal.ref."].iter().any(|of| frame.class.starts_with(of));
+        let of_references = |frame: &JavaFrame| {
+            ["java.lang.ref.", "jdk.internal.ref."].iter().any(|of| frame.class.starts_with(of))
+        };
         if java(thread).rev().take(MAX_OUTER).any(of_references) {
             return None;
         }
