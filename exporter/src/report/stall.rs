@@ -78,7 +78,7 @@ impl<'t> Stall<'t> {
         }
         let mains = MainsWait::of(sources, &all)?;
         let claims = dumps.iter().filter_map(|(at, dump)| Some((*at, dump.answer()?.claims()))).collect();
-        let judge = Judge { facts, names, claims, usual: &usual, mains };
+        let judge = Judge { facts, names, claims, usual: &usual, mains, end };
         let mut best: Option<(Order, Self)> = None;
         let mut idle: Option<(&Thread, Stretch)> = None;
         for &(thread, ref found) in &all {
@@ -187,6 +187,8 @@ struct Judge<'a, 't, S: ?Sized> {
     claims: Vec<(u64, Claims<'a>)>,
     usual: &'a Usual,
     mains: Option<MainsWait>,
+    /// The last moment of the recording.
+    end: u64,
 }
 
 impl<S: Source + ?Sized> Judge<'_, '_, S> {
@@ -240,7 +242,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
             }
             Due::Nothing | Due::Unknown if is_starved() => judged(Claim::Waits),
             Due::Nothing => Ok(None),
-            Due::Unknown if is_of_library => Ok(None),
+            Due::Unknown if is_of_library || self.waited_for_the_end(stretch) => Ok(None),
             Due::Unknown | Due::Result if is_unusual() => judged(owed),
             Due::Unknown if !thread.main && !is_joined => Ok(None),
             Due::Unknown | Due::Result if serves => Ok(None),
@@ -270,6 +272,12 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         let ender = self.facts.recording.threads().iter().find(|thread| Some(thread.tid) == ender);
         let place = ender.and_then(|ender| self.dumped(ender, stretch));
         place.is_some_and(|(dump, dumped)| dump.is_held_up(dumped))
+    }
+
+    /// True if the wait ended when a signal ended the process: main waited for that, as a program does that serves.
+    fn waited_for_the_end(&self, stretch: &Stretch) -> bool {
+        let is_late = |at: u64| stretch.until.abs_diff(at) < BESIDE;
+        stretch.ended && is_late(self.end) && self.claims.last().is_some_and(|(at, _)| is_late(*at))
     }
 
     fn is_lock(&self, wait: &Wait) -> bool {
