@@ -85,6 +85,11 @@ class Label:
         return set().union(*(CAUSES[kind] for kind in kinds if kind))
 
     @property
+    def methods(self):
+        """Where a good engineer would look: the label's method, and others that are as right."""
+        return [simple(method.strip()) for method in [self["method"], *self["or"].split(",")] if method.strip()]
+
+    @property
     def threads(self):
         return [thread.strip() for thread in self["thread"].split(",") if thread.strip()]
 
@@ -331,11 +336,11 @@ class Examined:
         return "says_why" if len(certain) <= 1 else "differ"
 
     def names_place(self, answer):
-        """Whether the answer names the label's method, or for an answer without a root one of its threads."""
-        method, root = self.label["method"], answer.get("root")
-        if method and root:
+        """Whether the answer names a method of the label, or for an answer without a root one of its threads."""
+        methods, root = self.label.methods, answer.get("root")
+        if methods and root:
             # Of a loop pages name the call that lasts and the one that it mostly is in.
-            return simple(method) in [simple(name) for name in (root, answer.get("mostly")) if name]
+            return any(simple(name) in methods for name in (root, answer.get("mostly")) if name)
         threads = self.label.threads
         return not threads or any(fits(thread, answer.get("thread")) for thread in threads)
 
