@@ -123,7 +123,8 @@ proptest! {
                 let left = entered.map(|_| after.len() - 2);
                 prop_assert_eq!(&leaves[..], &left.into_iter().collect::<Vec<_>>()[..], "{:?}", after);
             } else {
-                prop_assert!(leaves.is_empty());
+                // It may be stopped between the call and the return.
+                prop_assert!(leaves.iter().all(|at| *at + 2 == after.len()), "{:?}", after);
             }
         }
     }
