@@ -5,15 +5,16 @@
 //! the first on. Of equals the first in the dump counts.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use super::activity::{Activity, FrameView};
 use super::due::{Due, due_to_dumped};
 use super::dumped_why::DumpedWhy;
 use super::id::CauseId;
-use super::own::is_of_jdk;
+use super::own::{is_of_jdk, is_of_references};
+use super::read_write_queue::{Place, Queue};
 use super::{StackLine, is_own, stack, thread_activity};
-use crate::dump::{Dump, FactValue, LockGraph, LockKind, Section, StateKind, Thread};
+use crate::dump::{Dump, FactValue, LockGraph, Section, StateKind, Thread};
 
 /// The claim of a thread to be the one that hangs, the strongest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -57,24 +58,20 @@ impl Section {
     /// The thread that the answer is about: main, or in a dump of a JVM another one with a stronger claim to hang.
     #[must_use]
     pub fn asked(&self) -> Option<&Thread> {
-        let main = self.main();
-        if !self.threads.iter().any(|thread| thread.form.is_of_hotspot()) {
-            return main;
-        }
-        let claims = self.claims();
-        let all = self.threads.iter().filter_map(|thread| Some((claims.claim(thread)?, thread)));
-        // A daemon serves others.
-        all.min_by_key(|(claim, thread)| (*claim, thread.daemon)).map(|(_, thread)| thread).or(main)
+        if self.is_of_hotspot() { self.claims().asked() } else { self.main() }
     }
-}
 
-impl Section {
     /// The thread whose wait is explained: the one that the answer is about, or main if that one has to give main's result.
     pub(crate) fn waiter(&self) -> Option<&Thread> {
-        let asked = self.asked()?;
+        if !self.is_of_hotspot() {
+            return self.main();
+        }
         let claims = self.claims();
-        let waits = claims.giver.is_some_and(|giver| std::ptr::eq(giver, asked));
-        if waits { claims.main } else { Some(asked) }
+        claims.asked().and_then(|asked| if is(claims.giver, asked) { claims.main } else { Some(asked) })
+    }
+
+    fn is_of_hotspot(&self) -> bool {
+        self.threads.iter().any(|thread| thread.form.is_of_hotspot())
     }
 }
 
@@ -173,7 +170,7 @@ fn has_delayed_work(thread: &Thread) -> bool {
 
 /// True for the frames of threads that each JVM has.
 fn is_of_vm(frame: FrameView<'_>) -> bool {
-    matches!(frame, FrameView::Java { class, .. } if class.starts_with("java.lang.ref.") || class.starts_with("jdk.internal.ref."))
+    matches!(frame, FrameView::Java { class, .. } if is_of_references(class))
 }
 
 impl Dump {
@@ -247,11 +244,18 @@ pub struct Claims<'a> {
     queues: Vec<Queue<'a>>,
 }
 
-impl Claims<'_> {
+impl<'a> Claims<'a> {
+    /// The thread with the strongest claim, else main.
+    fn asked(&self) -> Option<&'a Thread> {
+        let all = self.section.threads.iter().filter_map(|thread| Some((self.claim(thread)?, thread)));
+        // A daemon serves others.
+        all.min_by_key(|(claim, thread)| (*claim, thread.daemon)).map(|(_, thread)| thread).or(self.main)
+    }
+
     /// True if main waits for the end of this thread, and can wait for no other's.
     #[must_use]
     pub fn is_joined(&self, thread: &Thread) -> bool {
-        self.joined.is_some_and(|joined| std::ptr::eq(joined, thread))
+        is(self.joined, thread)
     }
 
     /// True if the thread is held up itself: it computes, the end of another wait is owed to it, or it owns a lock that others
@@ -264,14 +268,14 @@ impl Claims<'_> {
     /// True if the dump shows why the thread's wait cannot end, or that main waits for the thread.
     #[must_use]
     pub fn is_surely_stuck(&self, thread: &Thread) -> bool {
-        self.giver.is_some_and(|giver| std::ptr::eq(giver, thread))
+        is(self.giver, thread)
             || DumpedWhy::of(self.section, thread, &self.graph).is_some_and(|why| why.found.is_some())
     }
 
     /// The claim of one of the threads.
     #[must_use]
     pub fn claim(&self, thread: &Thread) -> Option<Claim> {
-        let is_main = self.is_main(thread);
+        let is_main = is(self.main, thread);
         let depth = own_frames(thread);
         if !is_main && depth == 0 {
             return None;
@@ -279,16 +283,14 @@ impl Claims<'_> {
         if self.is_in_a_cycle(thread) {
             return Some(Claim::Cycle { main: Reverse(is_main) });
         }
-        if let Some(giver) = self.giver {
-            if std::ptr::eq(giver, thread) {
-                return Some(Claim::MainBlocked);
-            }
-            if is_main {
-                return Some(Claim::Idle(Reverse(depth)));
-            }
+        if is(self.giver, thread) {
+            return Some(Claim::MainBlocked);
+        }
+        if is_main && self.giver.is_some() {
+            return Some(Claim::Idle(Reverse(depth)));
         }
         match self.queues.iter().find_map(|queue| queue.place(thread)) {
-            Some(Place::Writer(queue)) if queue.readers.iter().any(|reader| self.is_main(reader)) => {
+            Some(Place::Writer(queue)) if queue.readers.iter().any(|reader| is(self.main, reader)) => {
                 return Some(Claim::MainBlocked);
             }
             Some(Place::Reader) => return Some(Claim::Idle(Reverse(depth))),
@@ -331,10 +333,6 @@ impl Claims<'_> {
         }
     }
 
-    fn is_main(&self, thread: &Thread) -> bool {
-        self.main.is_some_and(|main| std::ptr::eq(main, thread))
-    }
-
     /// True if a thread is in a deadlock, or waits for one.
     fn is_in_a_cycle(&self, thread: &Thread) -> bool {
         let Some(tid) = thread.tid.filter(|_| !self.cyclic.is_empty()) else { return false };
@@ -353,69 +351,8 @@ impl Claims<'_> {
     }
 
     fn waiters_of(&self, thread: &Thread) -> usize {
-        self.graph.edges.iter().filter(|edge| Some(edge.to) == thread.tid).count()
+        waiters_of(thread, &self.graph)
     }
-}
-
-/// Threads that wait for a lock whose owner nothing shows: who comes to read waits until the writer before it has written.
-#[derive(Debug)]
-struct Queue<'a> {
-    writer: &'a Thread,
-    readers: Vec<&'a Thread>,
-}
-
-/// The place of a thread in a queue.
-enum Place<'q, 'a> {
-    Writer(&'q Queue<'a>),
-    Reader,
-}
-
-impl<'a> Queue<'a> {
-    /// Each queue of one writer and its readers.
-    fn all(section: &'a Section, graph: &LockGraph) -> Vec<Self> {
-        let mut waiting: BTreeMap<u64, (Vec<&Thread>, Vec<&Thread>)> = BTreeMap::new();
-        for thread in &section.threads {
-            let is_owned = thread.tid.is_some_and(|tid| graph.edge_from(tid).is_some());
-            let parking = thread.locks.iter().find(|lock| lock.kind == LockKind::ParkingFor);
-            if let Some(address) = parking.and_then(|lock| lock.address).filter(|_| !is_owned)
-                && let Some(to_write) = to_write(thread)
-            {
-                let (writers, readers) = waiting.entry(address).or_default();
-                if to_write { writers.push(thread) } else { readers.push(thread) }
-            }
-        }
-        let queue = |(writers, readers): (Vec<&'a Thread>, Vec<&'a Thread>)| match writers[..] {
-            [writer] if !readers.is_empty() => Some(Self { writer, readers }),
-            _ => None,
-        };
-        waiting.into_values().filter_map(queue).collect()
-    }
-
-    fn place(&self, thread: &Thread) -> Option<Place<'_, 'a>> {
-        if std::ptr::eq(self.writer, thread) {
-            return Some(Place::Writer(self));
-        }
-        self.readers.iter().any(|reader| std::ptr::eq(*reader, thread)).then_some(Place::Reader)
-    }
-}
-
-/// True for a thread that waits for a lock of readers and writers to write, false if to read.
-fn to_write(thread: &Thread) -> Option<bool> {
-    stack::seen(thread).find_map(|frame| match frame {
-        FrameView::Java { class, method: "lock" | "lockInterruptibly", .. } => {
-            match class.strip_prefix("java.util.concurrent.locks.ReentrantReadWriteLock$")? {
-                "WriteLock" => Some(true),
-                "ReadLock" => Some(false),
-                _ => None,
-            }
-        }
-        FrameView::Java { class: "java.util.concurrent.locks.StampedLock", method, .. } => match method {
-            "writeLock" | "writeLockInterruptibly" => Some(true),
-            "readLock" | "readLockInterruptibly" => Some(false),
-            _ => None,
-        },
-        _ => None,
-    })
 }
 
 /// The number of frames with the program's own code. The threads of the virtual machine have none.
@@ -443,7 +380,7 @@ fn computes(thread: &Thread, activity: Activity) -> bool {
 /// The thread at the end of the chain of results that main waits for, if it is held up by something else: in a call that
 /// computes, for example, or in a wait for another program or for a result that no known thread has to give.
 fn giver<'s>(section: &'s Section, main: &Thread, graph: &LockGraph) -> Option<&'s Thread> {
-    if due_to_dumped(main) != Due::Result || graph.edges.iter().any(|edge| Some(edge.to) == main.tid) {
+    if due_to_dumped(main) != Due::Result || waiters_of(main, graph) > 0 {
         return None;
     }
     let why = DumpedWhy::of(section, main, graph).filter(|why| why.found.is_none() && !why.cycle)?;
@@ -453,8 +390,17 @@ fn giver<'s>(section: &'s Section, main: &Thread, graph: &LockGraph) -> Option<&
 }
 
 fn is_held_up(thread: &Thread, graph: &LockGraph) -> bool {
-    matches!(due_to_dumped(thread), Due::Owed | Due::Result)
-        || graph.edges.iter().any(|edge| Some(edge.to) == thread.tid)
+    matches!(due_to_dumped(thread), Due::Owed | Due::Result) || waiters_of(thread, graph) > 0
+}
+
+/// The number of threads that wait for a lock of this one.
+fn waiters_of(thread: &Thread, graph: &LockGraph) -> usize {
+    graph.edges.iter().filter(|edge| Some(edge.to) == thread.tid).count()
+}
+
+/// True if the thread is the known one.
+fn is(known: Option<&Thread>, thread: &Thread) -> bool {
+    known.is_some_and(|known| std::ptr::eq(known, thread))
 }
 
 /// True for a thread that computes, or waits for something outside of the process.
@@ -487,6 +433,9 @@ mod tests {
     const COMPUTES: &str = "RUNNABLE a.Work.step a.Work.run";
     /// A worker of a pool, in a task whose result is waited for.
     const COMPUTES_IN_A_POOL: &str = "RUNNABLE a.Work.step java.util.concurrent.FutureTask.run java.util.concurrent.ThreadPoolExecutor.runWorker";
+    /// The same, blocked at lock 2, which [`ASKS_AS_OWNER`] has.
+    const BLOCKED_IN_A_POOL: &str = "BLOCKED a.Book.add -2 java.util.concurrent.FutureTask.run java.util.concurrent.ThreadPoolExecutor.runWorker";
+    const ASKS_AS_OWNER: &str = "RUNNABLE java.io.FileInputStream.readBytes a.Prompt.ask +2 a.Prompt.run";
     const READS_LOCKED: &str = "WAITING jdk.internal.misc.Unsafe.park *7 java.util.concurrent.locks.ReentrantReadWriteLock$ReadLock.lock a.Index.size a.Main.main";
     const WRITES_LOCKED: &str = "WAITING jdk.internal.misc.Unsafe.park *7 java.util.concurrent.locks.ReentrantReadWriteLock$WriteLock.lock a.Index.find a.Index.run";
     const LOOPS: &str = "RUNNABLE a.Loop.run";
@@ -540,6 +489,7 @@ mod tests {
             (GETS, &[("worker", COMPUTES)], "main"),
             (GETS, &[("pool-1-thread-1", COMPUTES_IN_A_POOL)], "pool-1-thread-1"),
             (AWAITS, &[("worker", COMPUTES)], "worker"),
+            (GETS, &[("pool-1-thread-1", BLOCKED_IN_A_POOL), ("owner", ASKS_AS_OWNER)], "owner"),
             (READS_LOCKED, &[("index", WRITES_LOCKED)], "index"),
             (AWAITS, &[("loop", LOOPS), ("peer", READS)], "main"),
             (SLEEPS, &[("owner", OWNS), ("late", BLOCKED)], "late"),

@@ -25,6 +25,7 @@ mod native_summary;
 mod not_shown;
 mod observed;
 mod own;
+mod read_write_queue;
 mod recent_work;
 mod recorded_wait;
 mod root;

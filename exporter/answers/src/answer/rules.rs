@@ -588,12 +588,14 @@ fn exceptions_made(name: &str, count: u64, all: u64) -> Evidence {
 }
 
 fn exception_storm(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
-    let (name, count, all) = f.exceptions()?;
+    let (name, count, stacks) = f.exceptions()?;
     // The agent takes samples of threads that compute.
     let computed = f.ran_half() || f.dumped().is_some_and(|dumped| !dumped.samples.is_empty());
-    let is_storm = f.hung && computed && all >= LEAST_SAMPLES && is_half(count, all) && !f.slept_through();
-    let made = exceptions_made(&name, count, all);
-    is_storm.then(|| self::all([Some(made), f.used(), f.was_in()]))?
+    let is_storm = f.hung && computed && stacks >= LEAST_SAMPLES && is_half(count, stacks);
+    if !is_storm || f.slept_through() {
+        return None;
+    }
+    all([Some(exceptions_made(&name, count, stacks)), f.used(), f.was_in()])
 }
 
 /// Evidence beside another answer of a busy thread: too few stacks make an exception, or too few are known.

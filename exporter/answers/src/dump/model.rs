@@ -249,6 +249,11 @@ impl Thread {
         self.locks.iter().find(|lock| waits(lock) || parked(lock))
     }
 
+    /// The identity of the object that it is parked for: a future, a lock or a condition.
+    pub(crate) fn parked_for(&self) -> Option<u64> {
+        self.locks.iter().find(|lock| lock.kind == LockKind::ParkingFor)?.address
+    }
+
     /// Name and ids for people.
     #[must_use]
     pub fn title(&self) -> String {

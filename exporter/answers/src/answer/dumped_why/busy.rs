@@ -5,7 +5,7 @@ use super::awaited::Awaited;
 use super::link::DumpedLink;
 use super::pools::{Does, Seen};
 use super::{Chain, DumpedWhy, MAX_LINKS, Step, related};
-use crate::dump::{LockGraph, LockKind, Thread};
+use crate::dump::{LockGraph, Thread};
 
 impl<'a> Chain<'a> {
     /// The chain with what holds the wait up; `None` if the dump does not show that and has no more links.
@@ -22,9 +22,9 @@ impl<'a> Chain<'a> {
             return known.then(|| shown(links)).flatten();
         }
         // A thread that waits for the same object as the waiter does not run it.
-        let object = awaited_object(step.waiter);
+        let object = step.waiter.parked_for();
         let runs_it = |seen: &&&Seen<'a>| match step.awaited {
-            _ if object.is_some() && awaited_object(seen.thread) == object => false,
+            _ if object.is_some() && seen.thread.parked_for() == object => false,
             // Any code may complete such a future: only a stage is known to be made for it.
             Awaited::OpenFuture => seen.runs_a_stage,
             Awaited::Stream => seen.runs_a_stream,
@@ -106,9 +106,4 @@ impl<'a> Chain<'a> {
         }
         links
     }
-}
-
-/// The identity of the future that a thread is parked for.
-fn awaited_object(thread: &Thread) -> Option<u64> {
-    thread.locks.iter().find(|lock| lock.kind == LockKind::ParkingFor)?.address
 }

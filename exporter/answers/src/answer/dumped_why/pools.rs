@@ -1,6 +1,7 @@
 //! Pools of threads: which thread belongs to which, and which of them are idle.
 
 use super::awaited::{Awaited, MAX_SEARCHED, java, polls};
+use crate::answer::own::is_of_references;
 use crate::dump::{JavaFrame, StateKind, Thread};
 
 /// Maximum number of outermost Java frames examined for a pool's loop.
@@ -82,10 +83,7 @@ impl<'a> Seen<'a> {
         }
         java(thread).next()?;
         // The threads of finalizers and cleaners run no task.
-        let of_references = |frame: &JavaFrame| {
-            ["java.lang.ref.", "jdk.internal.ref."].iter().any(|of| frame.class.starts_with(of))
-        };
-        if java(thread).rev().take(MAX_OUTER).any(of_references) {
+        if java(thread).rev().take(MAX_OUTER).any(|frame| is_of_references(&frame.class)) {
             return None;
         }
         let has = |class: &str, methods: &[&str]| {
