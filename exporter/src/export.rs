@@ -19,8 +19,8 @@ use crate::names::names_of;
 use crate::perfetto::PerfettoWriter;
 use crate::{ExportError, Report, Warning};
 
-/// Number of slices above which the viewer becomes slow.
-const MANY_SLICES: u64 = 3_000_000;
+/// Number of slices above which the viewer becomes slow; fewer in tests, which write that many.
+const MANY_SLICES: u64 = if cfg!(test) { 3_000 } else { 3_000_000 };
 /// Time worth seeing before an ANR, ns.
 const WINDOW_BEFORE_ANR: u64 = 10_000_000_000;
 /// Time worth seeing after its detection, ns.
@@ -342,4 +342,56 @@ fn finish<K: Sink>(
     facts.extend(numbered.map(|(i, w)| (format!("anrscope.warning.{i}"), w.to_string())));
     sink.finish(&facts)?;
     Ok(ExportSummary { counts, bytes: 0, warnings })
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_format::Event;
+    use trace_format::event::{Clocks, Forward, Sigquit};
+    use trace_format::synth::RecordingBuilder;
+
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+    const START: Clocks = Clocks { boottime: S, monotonic: S, realtime: 1_700_000_000 * S };
+
+    fn many() -> RecordingBuilder {
+        RecordingBuilder::new(7, "many").start(START).main("main", |t| {
+            for i in 0..=MANY_SLICES {
+                t.enter(S + i * 1_000, 1).exit(S + i * 1_000 + 1, 1);
+            }
+        })
+    }
+
+    fn warnings_of(bytes: &[u8], selection: Selection) -> Vec<Warning> {
+        let recording = Recording::open(bytes).unwrap();
+        let map = MethodMap::default();
+        let input = ExportInput { file: Path::new("a"), recording: &recording, map: &map };
+        export(&[input], &ExportOptions { selection, ..ExportOptions::default() }, std::io::sink())
+            .unwrap()
+            .warnings
+    }
+
+    #[test]
+    fn too_many_slices_for_a_browser_give_a_warning_with_a_time_range() {
+        let calm = many().last_alive(31 * S).build();
+        let warnings = warnings_of(&calm, Selection::default());
+        let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+        // The trace begins at the first slice; the end is worth seeing.
+        assert_eq!(*warning, Warning::ManySlices { slices: MANY_SLICES + 1, from: 20 * S, to: 30 * S });
+        let text = warning.to_string();
+        assert!(text.contains("--from 20.000s --to 30.000s"), "{text}");
+        let half = Selection { to: Some(S), ..Selection::default() };
+        assert_eq!(warnings_of(&calm, half), []);
+        let (sensed, stuck_since, forward) = (9 * S, 4 * S, Forward::Catcher);
+        let signal = Sigquit { sensed, si_code: 0, si_pid: 9, si_uid: 1000, forward, stuck_since };
+        let anr = many().service(|t| {
+            t.event(sensed, Event::Sigquit(signal));
+        });
+        let warnings = warnings_of(&anr.build(), Selection::default());
+        assert!(
+            matches!(warnings[..], [Warning::ManySlices { from: 0, to, .. }] if to == 9 * S),
+            "{warnings:?}"
+        );
+    }
 }

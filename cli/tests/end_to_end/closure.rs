@@ -1,4 +1,4 @@
-//! A real program: the Closure Compiler compiling lodash.
+//! A real program: the Closure Compiler compiling a small part of lodash.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ use test_support::temp_dir::TempDir;
 fn the_closure_compiler_gives_the_same_output_and_a_whole_trace() {
     let directory = TempDir::new();
     let jar = test_data("closure/package/compiler.jar");
-    let source = test_data("lodash/package/lodash.js");
+    let source = test_data("lodash/package/core.js");
     let arguments = |output: &str| {
         [
             "-Xverify:all",

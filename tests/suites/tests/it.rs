@@ -4,7 +4,7 @@
 
 use std::process::{Command, Output};
 
-const SUITES: [&str; 5] = ["android_host", "busy_hangs", "chains", "late", "phone"];
+const SUITES: [&str; 6] = ["android_host", "busy_hangs", "chains", "late", "native_stacks", "phone"];
 
 fn suites(words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_suites")).args(words).output().unwrap()

@@ -7,7 +7,8 @@ fn a_file_cut_after_any_byte_gives_every_event_before_the_cut() {
     // Main's second block is half full, so are the workers' first.
     let sample = Sample::build(2, 450);
     let mut tally = Tally::default();
-    for length in 0..sample.len() {
+    // All of the header, and each part of a record: they have no multiple of seven bytes.
+    for length in (0..4096).chain((4096..sample.len()).step_by(7)) {
         sample.cut_and_read(length, &mut tally);
     }
     assert_eq!((tally.refused, tally.claimed), (4096, 0), "{tally:?}");
@@ -17,9 +18,9 @@ fn a_file_cut_after_any_byte_gives_every_event_before_the_cut() {
 fn events_before_any_damage_are_read() {
     let sample = Sample::build(1, 20_000);
     let (mut scratch, mut tally) = (Vec::new(), Tally::default());
-    for case in 0..2_000 {
+    for case in 0..300 {
         sample.damage_and_read(case, &mut scratch, &mut tally);
     }
     assert!(sample.len() > 300_000, "{}", sample.len());
-    assert!(tally.events > 10_000_000 && tally.claimed < tally.threads / 50, "{tally:?}");
+    assert!(tally.events > 1_500_000 && tally.claimed < tally.threads / 50, "{tally:?}");
 }

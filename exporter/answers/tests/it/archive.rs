@@ -145,20 +145,18 @@ fn archives_without_a_dump_and_damaged_ones_are_refused_with_the_reason() {
 fn an_archive_that_is_cut_or_changed_anywhere_is_read_or_refused() {
     let whole = std::fs::read(report()).unwrap();
     let file = Temporary::new("changed.zip", &[]);
-    for end in (0..whole.len()).step_by(3) {
+    for end in (0..whole.len()).step_by(11) {
         std::fs::write(&file.0, &whole[..end]).unwrap();
         assert!(open(&file.0).is_err(), "{end}");
     }
     // The directory and the last record, byte by byte.
     let directory = whole.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
     for at in directory..whole.len() {
-        for value in [0, 0xff, whole[at] ^ 0x10] {
-            let mut changed = whole.clone();
-            changed[at] = value;
-            std::fs::write(&file.0, &changed).unwrap();
-            if let Ok((dumps, opened)) = open(&file.0) {
-                assert_eq!(dumps.len() as u64, opened.dumps);
-            }
+        let mut changed = whole.clone();
+        changed[at] = [0, 0xff, whole[at] ^ 0x10][at % 3];
+        std::fs::write(&file.0, &changed).unwrap();
+        if let Ok((dumps, opened)) = open(&file.0) {
+            assert_eq!(dumps.len() as u64, opened.dumps);
         }
     }
 }

@@ -19,7 +19,7 @@ use test_support::recordings::collect::{ChartSlice, collect, collect_part};
 use test_support::recordings::{
     FORMS, MS, S, TempFile, export_to_file, export_with, map, rows, sigquit, stalled, verdict,
 };
-use trace_format::event::{Clocks, Frame, Message, Stage};
+use trace_format::event::{Frame, Message, Stage};
 use trace_format::section::SectionKind;
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};
 use trace_format::verdict::{Outcome, Verdict};

@@ -92,39 +92,3 @@ fn an_output_that_cannot_be_written_is_an_error() {
         assert_eq!(error.to_string(), "cannot write the output: no space left");
     }
 }
-
-#[test]
-fn too_many_slices_for_a_browser_give_a_warning_with_a_time_range() {
-    let many = |b: RecordingBuilder| {
-        b.map_id(map().map_id()).main("main", |t| {
-            for i in 0..3_000_001 {
-                t.enter(S + i * 1_000, 1).exit(S + i * 1_000 + 1, 1);
-            }
-        })
-    };
-    let warnings_of = |bytes: &[u8], selection: Selection| {
-        let recording = Recording::open(bytes).unwrap();
-        let map = map();
-        let input = exporter::ExportInput { file: Path::new("a"), recording: &recording, map: &map };
-        let options = ExportOptions { selection, ..FORMS[1].clone() };
-        exporter::export(&[input], &options, std::io::sink()).unwrap().warnings
-    };
-    let start = Clocks { boottime: S, monotonic: S, realtime: 1_700_000_000 * S };
-    let calm = many(RecordingBuilder::new(7, "many").start(start)).last_alive(31 * S).build();
-    let warnings = warnings_of(&calm, Selection::default());
-    let [warning] = &warnings[..] else { panic!("{warnings:?}") };
-    // The trace begins at the first slice; the end is worth seeing.
-    assert_eq!(*warning, exporter::Warning::ManySlices { slices: 3_000_001, from: 20 * S, to: 30 * S });
-    let text = warning.to_string();
-    assert!(text.contains("--from 20.000s --to 30.000s"), "{text}");
-    let half = Selection { to: Some(S), ..Selection::default() };
-    assert_eq!(warnings_of(&calm, half), []);
-    let anr = many(RecordingBuilder::new(7, "many").start(start)).service(|t| {
-        t.event(9 * S, Event::Sigquit(sigquit(9 * S, 4 * S)));
-    });
-    let warnings = warnings_of(&anr.build(), Selection::default());
-    assert!(
-        matches!(warnings[..], [exporter::Warning::ManySlices { from: 0, to, .. }] if to == 9 * S),
-        "{warnings:?}"
-    );
-}

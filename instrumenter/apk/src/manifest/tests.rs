@@ -231,16 +231,14 @@ fn errors_leave_the_manifest_unchanged() {
 fn names_that_many_elements_share_are_limited() {
     let (_, file) = FILES[1];
     let long = "x".repeat(1 << 20);
-    for tag in ["service", "other"] {
+    for (tag, place) in [("service", Place::StartOf as fn(_) -> _), ("other", Place::Before)] {
         let mut document = axml::Document::read(file).unwrap();
         let elements = vec![element(tag, vec![NewAttribute::text(attribute::NAME, &long)], Vec::new()); 17];
         let application = facts::application(&document).unwrap();
-        for place in [Place::Before(application), Place::StartOf(application)] {
-            document.insert(place, &elements).unwrap();
-            let error = Manifest::read(&document.write()).unwrap_err();
-            let expected = Malformed::new(0, "the names in the manifest take more than 16 MiB");
-            assert_eq!(error, Error::Malformed(expected), "{tag}");
-        }
+        document.insert(place(application), &elements).unwrap();
+        let error = Manifest::read(&document.write()).unwrap_err();
+        let expected = Malformed::new(0, "the names in the manifest take more than 16 MiB");
+        assert_eq!(error, Error::Malformed(expected), "{tag}");
     }
 }
 

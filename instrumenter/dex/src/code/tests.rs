@@ -32,7 +32,7 @@ fn error(code: &Code<'_>) -> &'static str {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(120))]
 
     #[test]
     fn code_survives_the_round_trip(choices in choices(), is_constructor: bool) {

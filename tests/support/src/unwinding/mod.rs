@@ -50,7 +50,6 @@ impl Build {
                 ("aarch64-linux-gnu-", vec!["qemu-aarch64", "-cpu", "max", "-L", "/usr/aarch64-linux-gnu"])
             }
             "arm" => ("arm-linux-gnueabihf-", vec!["qemu-arm", "-L", "/usr/arm-linux-gnueabihf"]),
-            "riscv64" => ("riscv64-linux-gnu-", vec!["qemu-riscv64", "-L", "/usr/riscv64-linux-gnu"]),
             _ => ("", Vec::new()),
         }
     }

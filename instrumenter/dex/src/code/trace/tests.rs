@@ -87,7 +87,7 @@ fn trace(program: &Program, exits: Exits) -> Result<(Code<'static>, Code<'static
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(800))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn every_way_in_has_one_way_out(
@@ -278,7 +278,7 @@ fn a_constructor_is_entered_behind_its_super_call() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
     fn a_task_starts_behind_the_enter_and_finishes_before_each_exit(
@@ -450,7 +450,7 @@ fn check_around(actions: &[Action]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
     fn calls_stand_around_calls(
