@@ -355,8 +355,12 @@ mod tests {
     const S: u64 = 1_000_000_000;
     const START: Clocks = Clocks { boottime: S, monotonic: S, realtime: 1_700_000_000 * S };
 
+    fn map() -> MethodMap {
+        MethodMap::parse(Path::new("map"), "1,1,a.B c ()V\n".into()).unwrap()
+    }
+
     fn many() -> RecordingBuilder {
-        RecordingBuilder::new(7, "many").start(START).main("main", |t| {
+        RecordingBuilder::new(7, "many").start(START).map_id(map().map_id()).main("main", |t| {
             for i in 0..=MANY_SLICES {
                 t.enter(S + i * 1_000, 1).exit(S + i * 1_000 + 1, 1);
             }
@@ -365,7 +369,7 @@ mod tests {
 
     fn warnings_of(bytes: &[u8], selection: Selection) -> Vec<Warning> {
         let recording = Recording::open(bytes).unwrap();
-        let map = MethodMap::default();
+        let map = map();
         let input = ExportInput { file: Path::new("a"), recording: &recording, map: &map };
         export(&[input], &ExportOptions { selection, ..ExportOptions::default() }, std::io::sink())
             .unwrap()
@@ -381,7 +385,7 @@ mod tests {
         assert_eq!(*warning, Warning::ManySlices { slices: MANY_SLICES + 1, from: 20 * S, to: 30 * S });
         let text = warning.to_string();
         assert!(text.contains("--from 20.000s --to 30.000s"), "{text}");
-        let half = Selection { to: Some(S), ..Selection::default() };
+        let half = Selection { to: Some(MANY_SLICES * 500), ..Selection::default() };
         assert_eq!(warnings_of(&calm, half), []);
         let (sensed, stuck_since, forward) = (9 * S, 4 * S, Forward::Catcher);
         let signal = Sigquit { sensed, si_code: 0, si_pid: 9, si_uid: 1000, forward, stuck_since };

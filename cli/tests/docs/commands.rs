@@ -245,7 +245,7 @@ impl Bench {
             symlink(repository().join(name), dir.join(name)).unwrap();
         }
         place(&test_data("closure/package/compiler.jar"), "compiler.jar");
-        place(&test_data("lodash/package/core.js"), "lodash.js");
+        place(&test_data("lodash/package/lodash.js"), "lodash.js");
         for (demo, name) in [
             ("hung", "anrscope-out/demo"),
             ("calm", "recordings/calm"),

@@ -158,7 +158,7 @@ impl OpenStack {
         }
         self.frames.push(open);
         if place >= self.count.len() {
-            self.count.resize(place.next_power_of_two().max(0x2000), 0);
+            self.count.resize((place + 1).next_power_of_two().max(0x2000), 0);
         }
         self.count[place] += 1;
         true
@@ -334,6 +334,17 @@ mod tests {
         assert_eq!((stack.find(7), stack.depth()), (Some(0), 2));
         stack.clear();
         assert_eq!((stack.find(7), stack.innermost_method()), (None, None));
+    }
+
+    #[test]
+    fn keys_of_every_place_can_be_opened() {
+        for bit in 0..20 {
+            for key in [(1 << bit) - 1, 1 << bit, (1_u32 << bit).wrapping_sub(0x1000) & 0xF_FFFF] {
+                let mut stack = OpenStack::default();
+                assert!(stack.push(key, 1));
+                assert_eq!((stack.find(key), stack.count(key)), (Some(0), 1), "{key:#x}");
+            }
+        }
     }
 
     #[test]

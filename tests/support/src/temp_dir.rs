@@ -1,8 +1,10 @@
 //! A directory for one test.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A directory that is removed at the end of the test, unless it failed.
@@ -52,6 +54,39 @@ impl TempDir {
         }
         listing
     }
+}
+
+/// Directories that the test of this thread has made at places of its choice.
+#[derive(Default)]
+struct OfTest {
+    directories: Vec<PathBuf>,
+    has_failed: bool,
+}
+
+thread_local! {
+    static OF_TEST: RefCell<OfTest> = RefCell::default();
+}
+
+impl Drop for OfTest {
+    fn drop(&mut self) {
+        if !self.has_failed {
+            self.directories.iter().for_each(|directory| drop(fs::remove_dir_all(directory)));
+        }
+    }
+}
+
+/// Removes the directory when the test of this thread ends, unless it failed.
+pub fn remove_with_test(directory: PathBuf) {
+    static HOOK: Once = Once::new();
+    // The harness catches the panic, so that the thread does not end with it.
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            let _ = OF_TEST.try_with(|test| test.borrow_mut().has_failed = true);
+            before(panic);
+        }));
+    });
+    OF_TEST.with_borrow_mut(|test| test.directories.push(directory));
 }
 
 /// Copies what is in one directory, with the directories in it, into another.

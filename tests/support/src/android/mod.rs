@@ -11,6 +11,7 @@ use trace_format::section::SectionKind;
 use trace_format::{Event, Item, Recording, Thread};
 
 use crate::jdk;
+use crate::temp_dir::remove_with_test;
 
 /// A program of `android/tests/app` to run, in package `dev.anrscope`.
 pub struct Case {
@@ -123,7 +124,7 @@ impl Case {
         self
     }
 
-    /// The directory of the recordings, emptied by [`Case::run`].
+    /// The directory of the recordings, emptied by [`Case::run`], and removed at the end of a test that passed.
     pub fn directory(&self) -> PathBuf {
         base().join("runs").join(&self.name)
     }
@@ -133,6 +134,7 @@ impl Case {
         let directory = self.directory();
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir_all(&directory).unwrap();
+        remove_with_test(directory);
         self.command_again()
     }
 
