@@ -58,15 +58,19 @@ impl Entry {
 /// assert!(!filter.blocks("com/acme/utilities/Text"));
 /// assert!(filter.blocks("android/os/Handler"));
 /// assert!(filter.blocks("kotlinx/coroutines/BlockingCoroutine"));
-/// assert!(!filter.blocks("com/google/common/cache/LocalCache"));
+/// assert!(filter.blocks("com/google/common/cache/LocalCache"));
+/// assert!(!filter.blocks("com/google/common/collect/ImmutableList"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
     blocked: Vec<Entry>,
 }
 
-/// Libraries that wrap a wait. Traced, they hide the program's call behind their own: a `runBlocking` becomes a park of theirs.
-const WRAPS_WAITS: [&str; 5] = [
+/// Libraries that wrap a wait. Traced, they hide the program's call behind their own: a `runBlocking` becomes a park of
+/// theirs, and the load of a value one of the cache.
+const WRAPS_WAITS: [&str; 7] = [
+    "com/github/benmanes/caffeine",
+    "com/google/common/cache",
     "com/google/common/util/concurrent",
     "io/netty/util/concurrent",
     "io/reactivex",
@@ -75,8 +79,8 @@ const WRAPS_WAITS: [&str; 5] = [
 ];
 
 impl Default for Filter {
-    /// Blocks `android/` and `com/tencent/matrix/`, as Matrix does, and libraries that wrap a wait: coroutines, RxJava, the
-    /// futures of Guava and of Netty. A rule with `include` traces them all the same.
+    /// Blocks `android/` and `com/tencent/matrix/`, as Matrix does, and libraries that wrap a wait: coroutines, RxJava,
+    /// caches, the futures of Guava and of Netty. A rule with `include` traces them all the same.
     fn default() -> Self {
         let mut filter = Self::none();
         ["android", "com/tencent/matrix"].into_iter().chain(WRAPS_WAITS).for_each(|name| filter.block(name));

@@ -378,3 +378,44 @@ fn computes_within(standing: &Standing, dumped: &answers::dump::Thread) -> bool 
     let Some(at) = frames.iter().position(|frame| frame.is_call_of(method)) else { return false };
     frames[at..].iter().filter(own).count() > 1
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+    /// The last moment of the recording: threads end with it.
+    const END: u64 = 20 * S;
+
+    /// A thread in three calls, the first two of which began with it, and the stretch of a dump at 10 s: it has stood at one
+    /// place for 5 s. Since then calls from there came back, each after `took`.
+    fn around(third: u64, took: u64, calls: u64) -> Around {
+        let mut stack = OpenStack::default();
+        for (key, begun) in [(1, S), (2, S), (3, third)] {
+            stack.push(key, begun);
+        }
+        let mut around = Around::of(&stack, 5 * S, 10 * S).unwrap();
+        for number in 0..calls {
+            let begun = 10 * S + number * took;
+            around.returned(around.depth + 1, &Open { key: 9, begun, before: false }, begun + took);
+        }
+        around
+    }
+
+    #[test]
+    fn calls_that_last_as_long_as_the_thread_are_none_if_their_callees_come_back() {
+        // Half of the 10 s after the dump.
+        assert!(around(S, S / 10, 51).stretch(END, END).is_none());
+        let little = around(S, S / 10, 49).stretch(END, END).unwrap();
+        assert_eq!((little.since, little.until), (5 * S - SAMPLES_APART, END));
+        // A callee that takes as long as a hang does not come back again and again.
+        assert!(around(S, MIN_ENDED_HANG, 2).stretch(END, END).is_some());
+    }
+
+    #[test]
+    fn calls_within_others_are_stretches_whatever_they_call() {
+        assert!(around(3 * S, S / 10, 90).stretch(END, END).is_some());
+        // And those that ended long before the thread.
+        assert!(around(S, S / 10, 50).stretch(END - 2 * AT_ONCE, END).is_some());
+    }
+}
