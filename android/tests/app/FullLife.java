@@ -16,7 +16,7 @@ public final class FullLife {
         MethodBeat.o(300);
     }
 
-    public static void main(String[] words) {
+    public static void main(String[] words) throws InterruptedException {
         MethodBeat.i(1);
         Looper.prepareMainLooper();
         Natives.set("older_methods", words[0]);
@@ -28,6 +28,8 @@ public final class FullLife {
         handler.post(() -> work(40_000));
         handler.post(() -> work(200));
         Looper.hostRunDue();
+        // Another thread writes the report.
+        Thread.sleep(1_000);
         LooperMonitor.stop();
         MethodBeat.o(1);
     }

@@ -47,12 +47,15 @@ pub(crate) fn run() {
         return;
     }
     let words: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
+    let is_exact = arguments.iter().any(|argument| argument == "--exact");
+    let is_named =
+        |name: &str, word: &String| if is_exact { name == word } else { name.contains(word.as_str()) };
     // A device has none beside the program, and a sanitizer's run time cannot be loaded twice.
     let without_copy =
         cfg!(target_os = "android") || arguments.iter().any(|argument| argument == "--without-copy");
     let no_fork = arguments.iter().any(|argument| argument == "--no-fork");
     let chosen = cases::all()
-        .filter(|case| words.is_empty() || words.iter().any(|word| case.name.contains(*word)))
+        .filter(|case| words.is_empty() || words.iter().any(|word| is_named(case.name, word)))
         .filter(|case| !no_fork || cases::fits_thread_sanitizer(case.name));
     let (mut passed, mut failed) = (0, Vec::new());
     for case in chosen {
