@@ -7,7 +7,7 @@ fn a_file_cut_after_any_byte_gives_every_event_before_the_cut() {
     // Main's second block is half full, so are the workers' first.
     let sample = Sample::build(2, 450);
     let mut tally = Tally::default();
-    // All of the header, and each part of a record: they have no multiple of seven bytes.
+    // Each byte of the header. Behind it are words of eight bytes: every seventh byte meets each part of one.
     for length in (0..4096).chain((4096..sample.len()).step_by(7)) {
         sample.cut_and_read(length, &mut tally);
     }

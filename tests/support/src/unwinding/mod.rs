@@ -343,6 +343,12 @@ impl Limits {
         Self { right: if machine == "arm" { 98.0 } else { 99.5 }, wrong: 0.1 }
     }
 
+    /// Of some hundred stacks, among which there may be some more that are short, and no more that are wrong.
+    pub fn of_few(machine: &str) -> Self {
+        let limits = Self::of(machine);
+        Self { right: limits.right - 3.0, ..limits }
+    }
+
     /// Whether they hold, and no stack that is not right is said to be complete.
     pub fn hold(self, tally: &Tally) -> bool {
         let ours = &tally.ours;
