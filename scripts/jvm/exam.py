@@ -189,6 +189,7 @@ def answer_of(text):
         "root": root.get("name"),
         "line": root.get("line"),
         "mostly": (answer["mostly"] or {}).get("name"),
+        "owner_in": next(((owner["root"] or {}).get("name") for owner in answer["owners"]), None),
         "duration_ms": (answer["duration_ns"] or 0) // 1_000_000,
         "says_why": bool(answer["not_shown"] or page.get("idle")),
     }
@@ -203,6 +204,7 @@ def attached(printed):
     root = re.search(r"^\s+In +(\S+)", printed, re.M)
     thread = re.search(r"^anrscope: (?:no call began (?:while it was recorded|in a traced class); )?(?:no thread hangs, unless this wait was to end; )?(.+?)(?:, by a thread dump:| did not come on in | hung for | when the recording began, by a)", printed, re.M)
     mostly = re.search(r"^\s+In .+, mostly (\S+)", printed, re.M)
+    owner = re.search(r"^\s+Lock owner .+ owns .+: (\S+) \(", printed, re.M)
     unseen = re.search(r"^\s+Not shown ", printed, re.M)
     name = cause.group(1).strip() if cause else None
     return {
@@ -212,6 +214,7 @@ def attached(printed):
         "thread": thread.group(1) if thread else None,
         "root": root.group(1) if root else None,
         "mostly": mostly.group(1) if mostly else None,
+        "owner_in": owner.group(1) if owner else None,
         "says_why": bool(unseen) or "unless this wait was to end" in printed,
     }
 
@@ -339,8 +342,9 @@ class Examined:
         """Whether the answer names a method of the label, or for an answer without a root one of its threads."""
         methods, root = self.label.methods, answer.get("root")
         if methods and root:
-            # Of a loop pages name the call that lasts and the one that it mostly is in.
-            return any(simple(name) in methods for name in (root, answer.get("mostly")) if name)
+            # Of a loop pages name the call that lasts and the one that it mostly is in, of a lock also where its owner is.
+            named = (root, answer.get("mostly"), answer.get("owner_in"))
+            return any(simple(name) in methods for name in named if name)
         threads = self.label.threads
         return not threads or any(fits(thread, answer.get("thread")) for thread in threads)
 

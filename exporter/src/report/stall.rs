@@ -203,7 +203,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         let is_joined = self.is_joined(thread, place);
         let owed = match (of_dump, thread.main, stretch.sign) {
             // Main hangs as long as the thread that it joins, or that has to give the result and is held up itself.
-            (Some(Claim::Reads(_) | Claim::Waits), ..) if is_joined => Claim::HeldUp,
+            (Some(Claim::Reads(_) | Claim::WaitsInTask | Claim::Waits), ..) if is_joined => Claim::HeldUp,
             (_, true, Sign::Still(Some(wait)))
                 if self.has_ender() && wait.kind == WaitKind::Join
                     || !self.is_lock(&wait) && self.ender_is_held_up(stretch) =>
@@ -211,7 +211,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
                 Claim::Idle(Reverse(0))
             }
             (
-                None | Some(Claim::MainHeldUp | Claim::MainsResult | Claim::MainWaits),
+                None | Some(Claim::MainHeldUp | Claim::MainsResult | Claim::MainWaits | Claim::MainStays),
                 true,
                 Sign::Still(Some(_)),
             ) if self.has_ender() => Claim::MainBlocked,
@@ -576,6 +576,23 @@ mod tests {
             main.exit(20 * S, 2).exit(39 * S, 1);
         };
         assert_eq!(hung(&report(first, |_| {})), None);
+    }
+
+    #[test]
+    fn tasks_that_take_far_longer_than_the_ones_before_are_hangs() {
+        let asleep = |main: &mut ThreadBuilder| {
+            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
+        };
+        let tasks = |short: u64| {
+            move |timer: &mut ThreadBuilder| {
+                for second in 0..short {
+                    timer.enter((2 + second) * S, 3).exit((2 + second) * S + S / 10, 3);
+                }
+                timer.enter(20 * S, 3).enter(20 * S, 4).event(21 * S, wait(WaitKind::ObjectWait));
+            }
+        };
+        assert_eq!(hung(&report(asleep, tasks(5))), Some(("worker", 21, 40)));
+        assert_eq!(hung(&report(asleep, tasks(1))), None, "nothing says how long a task takes");
     }
 
     /// Three short calls, and then one that waits for work for the rest of the time.

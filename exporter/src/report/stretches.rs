@@ -51,6 +51,8 @@ pub(super) struct Stretch {
     pub(super) sign: Sign,
     /// The innermost call around it, or of a long call itself: its method and its begin.
     pub(super) call: Option<(u32, u64)>,
+    /// The outermost call around it: a task, if the thread has done others before.
+    pub(super) task: Option<(u32, u64)>,
 }
 
 impl Stretch {
@@ -80,9 +82,12 @@ impl Usual {
         }
     }
 
-    /// True if nearly all calls of the method took far less time than the one of the stretch.
+    /// True if nearly all calls of a method of the stretch took far less time than its one.
     pub(super) fn is_unusual(&self, stretch: &Stretch) -> bool {
-        let Some((method, begun)) = stretch.call else { return false };
+        [stretch.call, stretch.task].into_iter().flatten().any(|call| self.is_unusual_call(call, stretch))
+    }
+
+    fn is_unusual_call(&self, (method, begun): (u32, u64), stretch: &Stretch) -> bool {
         let took = stretch.until.saturating_sub(begun);
         let Some(counts) = self.0.get(&method) else { return false };
         let short =
@@ -134,7 +139,8 @@ impl Convoy {
     fn stretch(&self, end: u64) -> Stretch {
         let ended = end.saturating_sub(self.until) > end.saturating_sub(self.since) / BETWEEN;
         let until = if ended { self.until } else { end };
-        Stretch { since: self.since, until, ended, sign: Sign::Convoy(self.wait), call: None }
+        let sign = Sign::Convoy(self.wait);
+        Stretch { since: self.since, until, ended, sign, call: None, task: None }
     }
 }
 
@@ -171,8 +177,8 @@ impl Reader<'_> {
         };
         let call = innermost(stack);
         if wait.is_some() || call.is_some() {
-            let call = call.map(|open| (open.key, open.begun));
-            self.keep(Stretch { since, until, ended, sign: Sign::Still(wait), call });
+            let [call, task] = [call, outermost(stack)].map(|open| Some((open?.key, open?.begun)));
+            self.keep(Stretch { since, until, ended, sign: Sign::Still(wait), call, task });
         }
     }
 
@@ -210,7 +216,7 @@ impl Reader<'_> {
         }
         if took >= MIN_ENDED_HANG && is_within(stack, depth) {
             let call = Some((key, begun));
-            self.keep(Stretch { since: begun, until, ended, sign: Sign::LongCall, call });
+            self.keep(Stretch { since: begun, until, ended, sign: Sign::LongCall, call, task: None });
         }
     }
 }
@@ -218,6 +224,10 @@ impl Reader<'_> {
 /// False for the outermost call, which lasts as long as the thread.
 fn is_within(stack: &OpenStack, depth: usize) -> bool {
     stack.frames()[..depth].iter().take(64).any(|open| ids::is_method(open.key))
+}
+
+fn outermost(stack: &OpenStack) -> Option<&Open> {
+    stack.frames().iter().take(64).find(|open| ids::is_method(open.key))
 }
 
 fn innermost(stack: &OpenStack) -> Option<&Open> {
@@ -267,7 +277,8 @@ pub(super) fn recorded<S: Source + ?Sized>(
         // A process that was killed in a call that went on and on.
         if let Some(open) = open.frames().last().filter(|_| thread.main && !in_order(facts)) {
             let sign = Sign::Still(None);
-            reader.keep(Stretch { since: open.begun, until: end, ended: false, sign, call: None });
+            let (since, ended) = (open.begun, false);
+            reader.keep(Stretch { since, until: end, ended, sign, call: None, task: None });
         }
     }
     reader.convoy_ends();
@@ -364,7 +375,8 @@ impl Around {
     /// The stretch in a recording that ends at `end`. `None` for a thread that goes on, since what it calls for all of its life
     /// comes back again and again.
     fn stretch(&self, until: u64, end: u64) -> Option<Stretch> {
-        let stretch = Stretch { since: self.since, until, ended: true, sign: Sign::Computing, call: None };
+        let (since, sign) = (self.since, Sign::Computing);
+        let stretch = Stretch { since, until, ended: true, sign, call: None, task: None };
         let lasts = !self.within && end.saturating_sub(until) <= AT_ONCE;
         (!lasts || self.back <= until.saturating_sub(self.at) / 2).then_some(stretch)
     }

@@ -42,6 +42,10 @@ pub enum Claim {
     Result,
     /// Main that waits for another thread, but not for its end.
     MainWaits,
+    /// Waiting for another thread within a task: in a call of calls of the method that takes the tasks.
+    WaitsInTask,
+    /// Main that waits for another thread in the method that the program began with: to keep the program alive, as a rule.
+    MainStays,
     /// Waiting for the other side of a connection, which may have nothing to ask: one in deeper calls has asked, as a rule.
     Reads(Reverse<usize>),
     /// Computing, or waiting for something outside, in the method that it began with: its purpose, as a rule.
@@ -53,6 +57,9 @@ pub enum Claim {
     /// Nothing is owed to it; the deeper in the program's code it waits, the stronger.
     Idle(Reverse<usize>),
 }
+
+/// A loop over tasks is in this many own frames at most, also while it waits for one: `run`, the loop and its queue.
+const LOOP_DEPTH: usize = 3;
 
 impl Section {
     /// The thread that the answer is about: main, or in a dump of a JVM another one with a stronger claim to hang.
@@ -107,8 +114,12 @@ impl Section {
         Claims { section: self, graph, waiters, cyclic, main, joined: joined(self, main), giver, queues }
     }
 
-    /// True if another thread of the program waits for the console, a client or an event: a result may wait for the same.
+    /// True if another thread of the program waits for the console, a client or an event: a result may wait for the same. Or if
+    /// the thread waits for an end, and a schedule has more to do.
     pub fn serves_beside(&self, thread: &Thread) -> bool {
+        if waits_for_an_end(thread) && self.threads.iter().any(has_delayed_work) {
+            return true;
+        }
         let others =
             self.threads.iter().filter(|other| !std::ptr::eq(*other, thread) && own_frames(other) > 0);
         let mut others = others.map(|other| (other, thread_activity(other)));
@@ -161,6 +172,11 @@ fn takes_work(frame: FrameView<'_>) -> bool {
         frame,
         FrameView::Java { class: "java.util.concurrent.ThreadPoolExecutor", method: "getTask", .. }
     )
+}
+
+fn waits_for_an_end(thread: &Thread) -> bool {
+    let is_pools = |frame| matches!(frame, FrameView::Java { method: "awaitTermination", .. });
+    thread_activity(thread) == Activity::Of(CauseId::ThreadJoin) || stack::seen(thread).any(is_pools)
 }
 
 fn has_delayed_work(thread: &Thread) -> bool {
@@ -325,7 +341,9 @@ impl<'a> Claims<'a> {
             }
             Due::Result if is_main => Some(Claim::MainsResult),
             Due::Result => Some(Claim::Result),
+            Due::Unknown if !is_main && depth > LOOP_DEPTH => Some(Claim::WaitsInTask),
             Due::Unknown if !is_main => Some(Claim::Waits),
+            Due::Unknown if !joins && depth < 2 => Some(Claim::MainStays),
             Due::Unknown if !joins => Some(Claim::MainWaits),
             Due::Nothing if is_main && depth > 2 => Some(Claim::MainRests),
             _ if self.is_joined(thread) => Some(Claim::Joined),
@@ -430,6 +448,10 @@ mod tests {
         "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.FutureTask.get a.Main.main";
     const AWAITS: &str =
         "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.CountDownLatch.await a.Main.main";
+    const AWAITS_DEEPER: &str = "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.CountDownLatch.await a.Main.start a.Main.main";
+    const WAITS_FOR_A_TASK: &str = "WAITING java.lang.Object.wait a.Queue.take a.Loop.next a.Loop.run";
+    const WAITS_IN_A_TASK: &str =
+        "WAITING java.lang.Object.wait a.Promise.sync a.Users.verify a.Task.run a.Loop.run";
     const COMPUTES: &str = "RUNNABLE a.Work.step a.Work.run";
     /// A worker of a pool, in a task whose result is waited for.
     const COMPUTES_IN_A_POOL: &str = "RUNNABLE a.Work.step java.util.concurrent.FutureTask.run java.util.concurrent.ThreadPoolExecutor.runWorker";
@@ -444,6 +466,7 @@ mod tests {
     const ACCEPTS: &str =
         "RUNNABLE sun.nio.ch.Net.accept java.net.ServerSocket.accept a.Server.next a.Server.run";
     const TAKES: &str = "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.LinkedBlockingQueue.take a.Belt.pack a.Belt.run";
+    const READS_A_STREAM: &str = "WAITING java.util.concurrent.ArrayBlockingQueue.take jdk.internal.net.http.HttpInputStream.read a.Feed.parse a.Main.main";
     const ACQUIRES: &str = "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.Semaphore.acquire a.Door.enter a.Door.run";
     /// Waits for a result, and owns lock 2.
     const GETS_AS_OWNER: &str =
@@ -499,6 +522,9 @@ mod tests {
             (JOINS, &[("loop", LOOPS), ("peer", READS)], "peer"),
             (JOINS, &[("daemon old", COMPUTES), ("new", COMPUTES)], "new"),
             (COMPUTES, &[("worker", COMPUTES)], "main"),
+            (AWAITS, &[("loop", WAITS_IN_A_TASK)], "loop"),
+            (AWAITS, &[("loop", WAITS_FOR_A_TASK)], "main"),
+            (AWAITS_DEEPER, &[("loop", WAITS_IN_A_TASK)], "main"),
             (JOINS, &[("packer", TAKES)], "packer"),
             (SLEEPS, &[("packer", TAKES)], "packer"),
         ] {
@@ -526,9 +552,22 @@ mod tests {
         // Main has ended, and nobody is left who could fill the queue; a client could.
         assert_eq!(says(&[("packer", TAKES)]), (true, false));
         assert_eq!(says(&[("packer", TAKES), ("server", ACCEPTS)]), (false, false));
+        assert_eq!(says(&[("main", READS_A_STREAM), ("server", ACCEPTS)]), (true, false));
         // Nor is anybody while main itself takes from the queue; the next task of a schedule could.
         assert_eq!(says(&[("main", TAKES), ("worker", NO_WORK)]), (true, false));
         assert_eq!(says(&[("main", TAKES), ("timer", NEXT_TICK)]), (false, false));
+    }
+
+    #[test]
+    fn programs_with_a_schedule_serve_beside_a_wait_for_an_end() {
+        const ENDS: &str = "TIMED_WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.ThreadPoolExecutor.awaitTermination a.Main.main";
+        let serves = |main: &str, other: &str| {
+            let dump = dump(&[("main", main), ("worker", other)]);
+            let section = dump.answer().unwrap();
+            section.serves_beside(section.main().unwrap())
+        };
+        assert!(serves(ENDS, NEXT_TICK) && serves(JOINS, NEXT_TICK));
+        assert!(!serves(ENDS, NO_WORK) && !serves(GETS, NEXT_TICK));
     }
 
     #[test]

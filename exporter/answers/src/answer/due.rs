@@ -109,7 +109,10 @@ pub fn due_to_dumped(thread: &Thread) -> Due {
     if has(BLOCKING_GETS) {
         return Due::Result;
     }
-    if thread.frames.is_empty() || has(IDLE) {
+    // A stream that another thread fills has a queue of its own.
+    let reads = |frame: &FrameView<'_>| matches!(frame, FrameView::Java { class, method, .. } if class.ends_with("InputStream") && method.starts_with("read"));
+    let reads_a_stream = || inner.iter().any(reads);
+    if thread.frames.is_empty() || has(IDLE) && !reads_a_stream() {
         return Due::Nothing;
     }
     match classify(stack::seen(thread), state) {

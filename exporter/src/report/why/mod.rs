@@ -49,6 +49,8 @@ pub enum WhyCause {
     NeverCompleted,
     /// No thread has put anything into the queue.
     EmptyQueue,
+    /// The only thread that has put anything into the queue waits for the end of the one that takes from it.
+    NoMoreWork,
     /// The task takes long.
     SlowTask,
     /// The task waits in its queue behind others.
@@ -217,8 +219,8 @@ pub struct Why {
     /// The chain as a sentence.
     pub text: String,
     /// The reason why the last link's wait is not over: pool-exhausted, self-made-deadlock, latch-never-counted-down,
-    /// lost-wake-up, never-signalled, never-completed, empty-queue, slow-task, long-queue, lock-held, slow-thread; null if the
-    /// recording does not show it.
+    /// lost-wake-up, never-signalled, never-completed, empty-queue, no-more-work, slow-task, long-queue, lock-held, slow-thread;
+    /// null if the recording does not show it.
     #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub cause: Option<WhyCause>,
     /// True if the chain returns to a thread that it passed.
@@ -236,6 +238,20 @@ pub struct Why {
 }
 
 impl Why {
+    /// The thread that waits for an end in a circle to `next`, and that alone has put into the queue from which the ending one
+    /// takes: work has run out, which is no deadlock.
+    fn waits_for_an_idle_end(&self, next: usize, passed: &[usize]) -> Option<usize> {
+        let first = passed.iter().position(|thread| *thread == next)?;
+        let (circle, threads) = (self.links.get(first..)?, &passed[first..]);
+        let before = |at: usize| (at + circle.len() - 1) % circle.len();
+        (0..circle.len())
+            .find(|at| {
+                matches!(circle[*at].waits_for, "thread" | "executor")
+                    && circle[before(*at)].waits_for == "queue"
+            })
+            .map(|at| threads[at])
+    }
+
     /// The kernel id of the thread at the end of the chain, which has to go on first; `None` if the chain itself is the reason.
     pub(super) fn giver(&self) -> Option<u32> {
         let is_named = self.cycle || self.cause.is_some_and(|cause| cause.cause_id().is_some());
@@ -296,6 +312,10 @@ impl<S: Source + ?Sized> Chains<'_, S> {
             why.cause = resolved.cause.or(why.cause);
             match resolved.next {
                 Next::Thread(next) if passed.contains(&next) => {
+                    if let Some(putter) = why.waits_for_an_idle_end(next, &passed) {
+                        (why.cause, why.culprit) = (Some(WhyCause::NoMoreWork), self.culprit(putter));
+                        break;
+                    }
                     (why.cycle, why.cause) = (true, Some(WhyCause::SelfMadeDeadlock));
                     let other = passed.iter().rev().find(|thread| **thread != main).copied();
                     why.culprit = match other {

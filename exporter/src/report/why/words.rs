@@ -148,6 +148,9 @@ pub(super) fn lines(why: &Why, at: u64) -> Vec<String> {
         Some(WhyCause::EmptyQueue) => "no recorded thread has put anything into it",
         _ => "",
     };
+    if let (Some(WhyCause::NoMoreWork), Some(putter)) = (why.cause, &why.culprit.thread) {
+        lines.push(format!("only {putter} has put anything into it"));
+    }
     if !ending.is_empty() {
         lines.push(ending.to_owned());
     }

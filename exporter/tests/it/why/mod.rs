@@ -298,6 +298,31 @@ fn a_queue_leads_to_its_producer_and_a_thread_to_its_start() {
 }
 
 #[test]
+fn threads_whose_work_ran_out_are_no_deadlock_with_the_one_that_joins_them() {
+    let why = why(|builder, c| {
+        builder
+            .main("main", |main| {
+                main.enter(900 * MS, 1);
+                let started =
+                    Concurrency { method: 1, line: 33, class: c.name, ..step(Step::ThreadStarted, 801, 0) };
+                at(901, main, started);
+                at(960, main, step(Step::Put, 802, 5));
+                let join = Wait { lock: 801, ..Wait::new(WaitKind::Join) };
+                main.event(1_000 * MS, Event::WaitBegin(join));
+            })
+            .thread("worker", 9, |worker| {
+                starts(950, worker, 0, 4);
+                at(970, worker, step(Step::Taken, 802, 5));
+                waits(1_005, worker, (802, c.queue, 0));
+            })
+    })
+    .unwrap();
+    assert_eq!((why.cause, why.cycle), (Some(WhyCause::NoMoreWork), false));
+    let text = "main waits for a thread to end; worker waits for the queue LinkedBlockingQueue; only main has put anything into it";
+    assert_eq!(why.text, text);
+}
+
+#[test]
 fn without_a_wait_nothing_is_said() {
     let none = why(|builder, _| {
         builder.main("main", |main| {

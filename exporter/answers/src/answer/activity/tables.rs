@@ -46,6 +46,7 @@ pub(super) const JAVA_METHODS: &[(CauseId, &[(&str, &str)])] = &[
             ("org.chromium.", ""),
         ],
     ),
+    (C::Gc, &[("java.lang.Runtime", "gc"), ("java.lang.System", "gc"), ("dalvik.system.VMRuntime", "gc")]),
     (
         C::RunBlocking,
         &[("kotlinx.coroutines.BlockingCoroutine", ""), ("kotlinx.coroutines.BuildersKt", "runBlocking")],
