@@ -35,7 +35,6 @@ else
 fi
 command -v javac >/dev/null || wanted+=(default-jdk-headless)
 command -v python3 >/dev/null || wanted+=(python3)
-[ -e "$declarations" ] || command -v npm >/dev/null || wanted+=(npm)
 if [ ${#wanted[@]} -gt 0 ]; then
     scripts/apt-install "${wanted[@]}" || { echo "or set ANDROID_HOME to an SDK" >&2; exit 1; }
 fi
@@ -43,12 +42,13 @@ fi
 if [ ! -e "$declarations" ]; then
     echo "fetching @nativescript/types-android 9.1.1" >&2
     scratch=$(mktemp -d)
-    archive=$scratch/$(cd "$scratch" && npm pack --silent @nativescript/types-android@9.1.1)
-    sum=16193ea9c70286d5b0d3e2dc559abb483ad61fb599219c59d1a4146fe370b25a
-    [ "$(sha256sum "$archive" | cut -c 1-64)" = "$sum" ] || { echo "$archive is not what it was: its sha256 is another" >&2; exit 1; }
-    tar -xzf "$archive" -C "$scratch" "package/lib/android/$(basename "$declarations")"
+    unpack=$PWD/scripts/npm-unpack
+    (cd "$scratch" && "$unpack" @nativescript/types-android@9.1.1)
+    fetched=$scratch/package/lib/android/$(basename "$declarations")
+    sum=86e69628596decea377d1daad033b3a4f82664d3bee6da2bb656230bca031f9b
+    [ "$(sha256sum "$fetched" | cut -c 1-64)" = "$sum" ] || { echo "$fetched is not what it was: its sha256 is another" >&2; exit 1; }
     mkdir -p "$(dirname "$declarations")"
-    mv "$scratch/package/lib/android/$(basename "$declarations")" "$declarations"
+    mv "$fetched" "$declarations"
     rm -r "$scratch"
 fi
 
