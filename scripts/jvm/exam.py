@@ -35,7 +35,7 @@ KOTLIN = ("compiler", "stdlib", "script", "reflect", "coroutines", "daemon", "an
 CAUSES = {
     "busy": {"busy-method", "yield-spin"},
     "child-process": {"process-wait"},
-    "class-init": {"class-loading", "lock-wait", "deadlock"},
+    "class-init": {"class-loading", "lock-wait", "deadlock", "pool-deadlock", "self-made-deadlock"},
     "console": {"console-read"},
     "cpu-starved": {"cpu-starvation", "cpu-own-threads", "cpu-other-processes", "cpu-limit"},
     "deadlock": {"deadlock", "deadlock-elsewhere", "self-made-deadlock", "pool-deadlock"},
@@ -49,7 +49,7 @@ CAUSES = {
     "lock-wait": {"lock-wait"},
     "network": {"network-io"},
     "object-wait": {"object-wait", "lost-wake-up"},
-    "park": {"future-wait", "park"},
+    "park": {"future-wait", "park", "lost-wake-up"},
     "permit-wait": {"permit-wait", "future-wait"},
     "pool-exhausted": {"pool-exhausted", "self-made-deadlock"},
     "queue-wait": {"future-wait"},

@@ -227,7 +227,9 @@ impl Watch {
         if of_program.len() > MOST_METHODS {
             of_program.clear();
         }
-        let stacks: Vec<u64> = samples.iter().map(Sample::stack).collect();
+        // A dump shows all of a wait. A thread that can run, and yet stays where it is, says more by the time for which it does.
+        let waiting = samples.iter().filter(|sample| sample.cpu.is_none());
+        let waits: Vec<u64> = waiting.map(Sample::stack).collect();
         let is_of_program = |method| self.is_of_program(java, of_program, method);
         let paused = trace_runtime::paused_until(at);
         let stuck = threads.take(at, paused, samples, MOST_FRAMES as usize, is_of_program);
@@ -237,7 +239,7 @@ impl Watch {
             if state.shown.len() > MOST_STACKS {
                 state.shown.clear();
             }
-            state.shown.extend(stuck.iter().map(|stuck| stuck.stack).chain(stacks));
+            state.shown.extend(stuck.iter().map(|stuck| stuck.stack).chain(waits));
             state.pace = Pace { taken: state.pace.taken + 1, last: at };
             // The exit of the program must not wait for the dump.
             drop(state);

@@ -44,6 +44,8 @@ pub enum Claim {
     MainWaits,
     /// Waiting for another thread within a task: in a call of calls of the method that takes the tasks.
     WaitsInTask,
+    /// Sleeping within a task of a pool.
+    SleepsInTask,
     /// Main that waits for another thread in the method that the program began with: to keep the program alive, as a rule.
     MainStays,
     /// Waiting for the other side of a connection, which may have nothing to ask: one in deeper calls has asked, as a rule.
@@ -165,6 +167,17 @@ fn serves(thread: &Thread) -> bool {
         && stack::seen(thread).all(|frame| !is_of_vm(frame))
         && (has_delayed_work(thread) || !stack::seen(thread).any(takes_work));
     is_timed || stack::seen(thread).any(is_polling)
+}
+
+/// True for a worker of the JDK's pools that sleeps in what it was given.
+fn runs_a_task(thread: &Thread) -> bool {
+    let runs = |frame| {
+        matches!(
+            frame,
+            FrameView::Java { class: "java.util.concurrent.ThreadPoolExecutor", method: "runWorker", .. }
+        )
+    };
+    thread_activity(thread) == Activity::Of(CauseId::Sleep) && stack::seen(thread).any(runs)
 }
 
 fn takes_work(frame: FrameView<'_>) -> bool {
@@ -346,6 +359,7 @@ impl<'a> Claims<'a> {
             Due::Unknown if !joins && depth < 2 => Some(Claim::MainStays),
             Due::Unknown if !joins => Some(Claim::MainWaits),
             Due::Nothing if is_main && depth > 2 => Some(Claim::MainRests),
+            Due::Nothing if depth > LOOP_DEPTH && runs_a_task(thread) => Some(Claim::SleepsInTask),
             _ if self.is_joined(thread) => Some(Claim::Joined),
             _ => Some(Claim::Idle(Reverse(depth))),
         }
@@ -452,6 +466,8 @@ mod tests {
     const WAITS_FOR_A_TASK: &str = "WAITING java.lang.Object.wait a.Queue.take a.Loop.next a.Loop.run";
     const WAITS_IN_A_TASK: &str =
         "WAITING java.lang.Object.wait a.Promise.sync a.Users.verify a.Task.run a.Loop.run";
+    const SLEEPS_IN_A_TASK: &str = "TIMED_WAITING java.lang.Thread.sleep a.Retry.pause a.Mail.send a.Mail.all a.Round.run java.util.concurrent.ThreadPoolExecutor.runWorker";
+    const EXITS: &str = "WAITING java.lang.Object.wait java.lang.Thread.join java.lang.ApplicationShutdownHooks.runHooks java.lang.System.exit a.Shipper.run";
     const COMPUTES: &str = "RUNNABLE a.Work.step a.Work.run";
     /// A worker of a pool, in a task whose result is waited for.
     const COMPUTES_IN_A_POOL: &str = "RUNNABLE a.Work.step java.util.concurrent.FutureTask.run java.util.concurrent.ThreadPoolExecutor.runWorker";
@@ -524,6 +540,8 @@ mod tests {
             (COMPUTES, &[("worker", COMPUTES)], "main"),
             (AWAITS, &[("loop", WAITS_IN_A_TASK)], "loop"),
             (AWAITS, &[("loop", WAITS_FOR_A_TASK)], "main"),
+            (AWAITS, &[("pool-1-thread-1", SLEEPS_IN_A_TASK)], "pool-1-thread-1"),
+            (AWAITS, &[("shipper", EXITS)], "shipper"),
             (AWAITS_DEEPER, &[("loop", WAITS_IN_A_TASK)], "main"),
             (JOINS, &[("packer", TAKES)], "packer"),
             (SLEEPS, &[("packer", TAKES)], "packer"),

@@ -88,6 +88,8 @@ const OWED: &[(&str, &str)] = &[
     ("java.util.concurrent.CyclicBarrier", ""),
     ("java.util.concurrent.Phaser", ""),
     ("java.util.concurrent.Exchanger", ""),
+    // `System.exit` waits for the hooks of the shutdown.
+    ("java.lang.ApplicationShutdownHooks", ""),
 ];
 
 /// The buffer of the console, and of other files.

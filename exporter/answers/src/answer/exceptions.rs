@@ -45,7 +45,7 @@ pub(super) fn most_made(samples: &[SampledStack]) -> Option<(String, u64, u64)> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::{Answer, CauseId};
+    use crate::answer::{Answer, CauseId, stack};
     use crate::dump::Dump;
 
     #[test]
@@ -78,6 +78,22 @@ mod tests {
              \tat java.lang.Exception.<init>(Exception.java:1)\n\tat a.B.read(B.java:7)\n\tat a.B.main(B.java:3)\n\nJNI global refs: 0\n"
         );
         Answer::from(&Dump::read(std::path::Path::new("dump"), text.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn exceptions_that_are_made_have_their_roots_in_the_maker() {
+        let storm = answer("");
+        assert_eq!(storm.place().as_deref(), Some("a.B.read (B.java:7)"));
+        let of = |names: [&str; 4]| {
+            let lines = names.map(|name| crate::answer::StackLine::new(name.to_owned(), None, None));
+            stack::root(&lines).map(|site| site.name)
+        };
+        let throwable = "java.lang.Throwable.<init>";
+        assert_eq!(of([throwable, "a.NoRow.<init>", "a.B.read", "a.B.main"]).as_deref(), Some("a.B.read"));
+        assert_eq!(
+            of(["a.NoRow.<init>", "a.B.read", throwable, "a.B.main"]).as_deref(),
+            Some("a.NoRow.<init>")
+        );
     }
 
     #[test]

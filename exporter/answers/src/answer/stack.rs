@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use super::activity::{FrameView, parts};
+use super::exceptions::maker;
 use super::own::{is_own, is_own_library};
 use crate::dump::{Frame, LockKind, LockLine, Place, Thread, java_frame};
 
@@ -161,7 +162,9 @@ pub fn seen(thread: &Thread) -> impl Iterator<Item = FrameView<'_>> {
     })
 }
 
-/// The root: the innermost frame in the app's own code.
+/// The root: the innermost frame in the app's own code, which is not the constructor of an exception that it makes.
 pub fn root(stack: &[StackLine]) -> Option<Site> {
-    stack.iter().find(|line| line.own).map(|line| line.site.clone())
+    let maker = maker(stack.iter().map(|line| line.site.name.as_str()));
+    let is_root = |line: &&StackLine| line.own && maker.is_none_or(|maker| line.site.name == maker);
+    stack.iter().find(is_root).map(|line| line.site.clone())
 }
