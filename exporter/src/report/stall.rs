@@ -20,8 +20,8 @@
 use std::cmp::Reverse;
 
 use answers::answer::{
-    CauseId, Claim, Claims, Due, FrameView, SystemShare, due_to_dumped, due_to_recorded, is_own, of_recorded,
-    seen,
+    CauseId, Claim, Claims, Due, FrameView, SystemShare, due_to_dumped, due_to_recorded, is_ending, is_own,
+    keeps_alive, of_recorded, seen,
 };
 use answers::dump::{self, Section};
 use answers::waited::Waited;
@@ -32,6 +32,7 @@ use super::MIN_ENDED_HANG;
 use super::idle::Idle;
 use super::sources::Sources;
 use super::stretches::{Sign, Stretch, Usual, computing, in_order, recorded};
+use super::why::WhyCause;
 use crate::facts::{Change, Facts, Payload, typed};
 use crate::model::{Names, owner};
 use crate::words::thread_name;
@@ -78,7 +79,7 @@ impl<'t> Stall<'t> {
         }
         let mains = MainsWait::of(sources, &all)?;
         let claims = dumps.iter().filter_map(|(at, dump)| Some((*at, dump.answer()?.claims()))).collect();
-        let judge = Judge { facts, names, claims, usual: &usual, mains, end };
+        let judge = Judge { sources, facts, names, claims, usual: &usual, mains, end };
         let mut best: Option<(Order, Self)> = None;
         let mut idle: Option<(&Thread, Stretch)> = None;
         for &(thread, ref found) in &all {
@@ -98,10 +99,10 @@ impl<'t> Stall<'t> {
                     }
                     continue;
                 };
-                judged.push(stretch);
                 if until.saturating_sub(since) < MIN_ENDED_HANG {
                     continue;
                 }
+                judged.push(stretch);
                 let order = (claim, ended, daemon, Reverse(until - since));
                 if best.as_ref().is_none_or(|(known, _)| order < *known) {
                     best = Some((order, Self { thread, since, until, ended }));
@@ -172,8 +173,7 @@ impl MainsWait {
         let Some((main, stretch, kind)) = waits.max_by_key(|(_, stretch, _)| stretch.took()) else {
             return Ok(None);
         };
-        let moment = if stretch.ended { stretch.since.midpoint(stretch.until) } else { stretch.until };
-        let why = sources.chains(moment)?.why(main)?;
+        let why = sources.chains(stretch.moment())?.why(main)?;
         let ender = why.and_then(|why| why.giver());
         Ok(Some(Self { kind, ender }))
     }
@@ -181,6 +181,7 @@ impl MainsWait {
 
 /// The evidence by which stretches are judged.
 struct Judge<'a, 't, S: ?Sized> {
+    sources: &'a Sources<'t, S>,
     facts: &'a Facts<'t, S>,
     names: &'a Names<'a>,
     /// The claims of the threads in each dump, with its time.
@@ -244,13 +245,25 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
             Due::Nothing => Ok(None),
             Due::Unknown if is_of_library || self.waited_for_the_end(stretch) => Ok(None),
             Due::Unknown | Due::Result if is_unusual() => judged(owed),
-            Due::Unknown if !thread.main && !is_joined => Ok(None),
+            Due::Unknown if !thread.main && !is_joined => {
+                if self.is_left_alone(thread, stretch)? {
+                    judged(Claim::Waits)
+                } else {
+                    Ok(None)
+                }
+            }
             Due::Unknown | Due::Result if serves => Ok(None),
             Due::Unknown | Due::Result => {
                 let since = self.alone_since(thread, stretch)?;
                 Ok(Some(Judged { claim: owed, since, daemon }))
             }
         }
+    }
+
+    /// True if all that could end the thread's wait is over, by the recorded steps of concurrent work.
+    fn is_left_alone(&self, thread: &Thread, stretch: &Stretch) -> Result<bool, ReadError> {
+        let why = self.sources.chains(stretch.moment())?.why(thread)?;
+        Ok(why.is_some_and(|why| why.cause == Some(WhyCause::LatchNeverCountedDown)))
     }
 
     /// True if main waits for the end of this thread.
@@ -308,7 +321,8 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         let until = if stretch.ended { stretch.until } else { u64::MAX };
         let mut within = self.claims.iter().rev().filter(|(at, _)| (stretch.since..=until).contains(at));
         within.find_map(|(_, dump)| {
-            let mut threads = dump.section.threads.iter();
+            // Of the thread that ends the process the last dump shows no more than that.
+            let mut threads = dump.section.threads.iter().filter(|dumped| !is_ending(dumped));
             let dumped = threads.find(|dumped| dumped.name.as_deref() == Some(name.as_str()));
             Some((dump, dumped.or_else(|| self.renamed(dump.section, stretch))?))
         })
@@ -355,6 +369,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         dumped: Option<&dump::Thread>,
     ) -> Result<Due, ReadError> {
         let wait = match stretch.sign {
+            Sign::LongCall if self.was_collected(thread, stretch) => return Ok(Due::Owed),
             Sign::LongCall if !self.usual.is_unusual(stretch) => return Ok(Due::Nothing),
             Sign::LongCall => {
                 let is_idle = self.idle(thread, stretch, dumped)? >= stretch.took() / 2;
@@ -369,6 +384,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
             Sign::Computing => None,
         };
         Ok(match (dumped, wait) {
+            (Some(dumped), _) if thread.main && keeps_alive(dumped) => Due::Unknown,
             (Some(dumped), _) => due_to_dumped(dumped),
             (None, Some(wait)) => due_to_recorded(self.waited(&wait)),
             (None, None) if self.usual.is_unusual(stretch) => Due::Owed,
@@ -378,12 +394,16 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
                 let ran = self.facts.recorder.cpu(thread.tid, stretch.since, stretch.until);
                 let ran = ran.is_some_and(|cpu| cpu.mostly() == "running");
                 let was_killed = !stretch.ended && !in_order(self.facts);
-                let share =
-                    || SystemShare::of(&self.facts.sections.polls, thread.tid, stretch.since, stretch.until);
-                let collected = || share().is_some_and(|share| share.blocking_gc_time >= stretch.took() / 2);
-                if thread.main && (ran || was_killed || collected()) { Due::Owed } else { Due::Nothing }
+                let is_owed = ran || was_killed || self.was_collected(thread, stretch);
+                if thread.main && is_owed { Due::Owed } else { Due::Nothing }
             }
         })
+    }
+
+    /// True if collections of garbage stopped all threads for half of a stretch.
+    fn was_collected(&self, thread: &Thread, stretch: &Stretch) -> bool {
+        let share = SystemShare::of(&self.facts.sections.polls, thread.tid, stretch.since, stretch.until);
+        share.is_some_and(|share| share.blocking_gc_time >= stretch.took() / 2)
     }
 
     /// The time that the thread waited in a stretch for what is not owed to it, ns.

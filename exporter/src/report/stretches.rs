@@ -56,6 +56,11 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
+    /// The moment that shows what the thread is in.
+    pub(super) fn moment(&self) -> u64 {
+        if self.ended { self.since.midpoint(self.until) } else { self.until }
+    }
+
     pub(super) fn took(&self) -> u64 {
         self.until.saturating_sub(self.since)
     }

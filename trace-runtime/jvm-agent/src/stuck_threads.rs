@@ -142,12 +142,12 @@ impl Threads {
 }
 
 impl Past {
-    /// Keeps the sample if the thread has used half of the time in which it could run since the last one, and forgets the
-    /// others if not.
+    /// Keeps the sample if the thread has used a quarter of the time in which it could run since the last one, and forgets the
+    /// others if not: other threads and programs may have had the rest.
     fn computes(&mut self, at: u64, could_run: u64, sample: Sample) {
         let Some(cpu) = sample.cpu else { return self.computing.clear() };
         let computes = self.computing.back().is_some_and(|last| {
-            cpu.saturating_sub(last.cpu).saturating_mul(2) >= could_run.saturating_sub(last.could_run)
+            cpu.saturating_sub(last.cpu).saturating_mul(4) >= could_run.saturating_sub(last.could_run)
         });
         if !computes {
             self.computing.clear();

@@ -169,12 +169,23 @@ fn serves(thread: &Thread) -> bool {
     is_timed || stack::seen(thread).any(is_polling)
 }
 
-/// True for a worker of the JDK's pools that sleeps in what it was given.
+/// True for a main that waits for others to come, in the method that the program began with: to keep the program alive, as a rule.
+pub fn keeps_alive(main: &Thread) -> bool {
+    let meets = |frame| {
+        let FrameView::Java { class, .. } = frame else { return false };
+        let class = class.strip_prefix("java.util.concurrent.");
+        class.is_some_and(|class| matches!(class, "Semaphore" | "Exchanger" | "Phaser" | "CyclicBarrier"))
+    };
+    own_frames(main) < 2 && stack::seen(main).any(meets)
+}
+
+/// True for a worker of the JDK's pools, or of a timer, that sleeps in what it was given.
 fn runs_a_task(thread: &Thread) -> bool {
     let runs = |frame| {
         matches!(
             frame,
             FrameView::Java { class: "java.util.concurrent.ThreadPoolExecutor", method: "runWorker", .. }
+                | FrameView::Java { class: "java.util.TimerThread", method: "mainLoop", .. }
         )
     };
     thread_activity(thread) == Activity::Of(CauseId::Sleep) && stack::seen(thread).any(runs)
@@ -326,15 +337,16 @@ impl<'a> Claims<'a> {
             _ => {}
         }
         let activity = thread_activity(thread);
-        let joins = activity == Activity::Of(CauseId::ThreadJoin);
+        let ends = waits_for_an_end(thread);
         let is_blocked = thread.awaited_lock().is_some() || activity == Activity::Of(CauseId::LockWait);
         match due_to_dumped(thread) {
             Due::Owed if is_main && is_blocked => Some(Claim::MainBlocked),
             Due::Unknown | Due::Result if is_main && self.owns_a_lock(thread) => Some(Claim::MainBlocked),
-            // A thread that is joined has a claim of its own.
-            Due::Unknown | Due::Result if is_main && !joins && self.explains(thread) => {
+            // A thread that is to end has a claim of its own.
+            Due::Unknown | Due::Result if is_main && !ends && self.explains(thread) => {
                 Some(Claim::MainBlocked)
             }
+            Due::Owed if is_main && keeps_alive(thread) => Some(Claim::MainStays),
             Due::Owed if is_main => Some(Claim::MainHeldUp),
             Due::Owed if is_blocked && thread.tid.is_some_and(|tid| self.graph.edge_from(tid).is_some()) => {
                 let waiters = thread.awaited_lock().and_then(|lock| self.waiters.get(&lock.address));
@@ -356,8 +368,8 @@ impl<'a> Claims<'a> {
             Due::Result => Some(Claim::Result),
             Due::Unknown if !is_main && depth > LOOP_DEPTH => Some(Claim::WaitsInTask),
             Due::Unknown if !is_main => Some(Claim::Waits),
-            Due::Unknown if !joins && depth < 2 => Some(Claim::MainStays),
-            Due::Unknown if !joins => Some(Claim::MainWaits),
+            Due::Unknown if !ends && depth < 2 => Some(Claim::MainStays),
+            Due::Unknown if !ends => Some(Claim::MainWaits),
             Due::Nothing if is_main && depth > 2 => Some(Claim::MainRests),
             Due::Nothing if depth > LOOP_DEPTH && runs_a_task(thread) => Some(Claim::SleepsInTask),
             _ if self.is_joined(thread) => Some(Claim::Joined),
@@ -462,6 +474,9 @@ mod tests {
         "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.FutureTask.get a.Main.main";
     const AWAITS: &str =
         "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.CountDownLatch.await a.Main.main";
+    const ENDS: &str = "TIMED_WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.ThreadPoolExecutor.awaitTermination a.Main.main";
+    const MEETS: &str =
+        "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.Exchanger.exchange a.Main.main";
     const AWAITS_DEEPER: &str = "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.CountDownLatch.await a.Main.start a.Main.main";
     const WAITS_FOR_A_TASK: &str = "WAITING java.lang.Object.wait a.Queue.take a.Loop.next a.Loop.run";
     const WAITS_IN_A_TASK: &str =
@@ -542,6 +557,9 @@ mod tests {
             (AWAITS, &[("loop", WAITS_FOR_A_TASK)], "main"),
             (AWAITS, &[("pool-1-thread-1", SLEEPS_IN_A_TASK)], "pool-1-thread-1"),
             (AWAITS, &[("shipper", EXITS)], "shipper"),
+            (MEETS, &[("loop", WAITS_IN_A_TASK)], "loop"),
+            (MEETS, &[("loop", WAITS_FOR_A_TASK)], "main"),
+            (ENDS, &[("loop", WAITS_IN_A_TASK)], "loop"),
             (AWAITS_DEEPER, &[("loop", WAITS_IN_A_TASK)], "main"),
             (JOINS, &[("packer", TAKES)], "packer"),
             (SLEEPS, &[("packer", TAKES)], "packer"),
@@ -578,7 +596,6 @@ mod tests {
 
     #[test]
     fn programs_with_a_schedule_serve_beside_a_wait_for_an_end() {
-        const ENDS: &str = "TIMED_WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.ThreadPoolExecutor.awaitTermination a.Main.main";
         let serves = |main: &str, other: &str| {
             let dump = dump(&[("main", main), ("worker", other)]);
             let section = dump.answer().unwrap();

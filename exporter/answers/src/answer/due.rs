@@ -1,11 +1,11 @@
 //! Tells a wait whose end is due to a thread from one that is not. A thread that waits for work is idle, however long that takes;
 //! one that waits for a lock, for the result of a task or for the answer to a request is held up.
 
-use super::activity::{Activity, FrameView, classify};
+use super::activity::{Activity, FrameView};
 use super::id::CauseId;
 use super::own::is_own;
 use super::recorded_wait::{called, of_recorded};
-use super::stack;
+use super::{stack, thread_activity};
 use crate::dump::{StateKind, Thread};
 use crate::waited::Waited;
 
@@ -117,7 +117,7 @@ pub fn due_to_dumped(thread: &Thread) -> Due {
     if thread.frames.is_empty() || has(IDLE) && !reads_a_stream() {
         return Due::Nothing;
     }
-    match classify(stack::seen(thread), state) {
+    match thread_activity(thread) {
         // It keeps the thread of a dispatcher from its other coroutines.
         Activity::Of(CauseId::Sleep) if runs_coroutines(thread) => Due::Owed,
         Activity::Of(CauseId::LockWait | CauseId::NetworkIo | CauseId::Fsync | CauseId::ProcessWait) => {
@@ -135,6 +135,14 @@ pub fn due_to_dumped(thread: &Thread) -> Due {
             _ => Due::Owed,
         },
     }
+}
+
+/// True for the thread that ends the process, after all hooks: a dump of that moment does not show what it waited for.
+pub fn is_ending(thread: &Thread) -> bool {
+    let halts = |frame| {
+        matches!(frame, FrameView::Java { class: "java.lang.Shutdown", method: "halt" | "halt0", .. })
+    };
+    stack::seen(thread).any(halts)
 }
 
 /// True if a thread runs coroutines: code of the program was called by a dispatcher, or by the loop of a `runBlocking`.

@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 
-use super::Owner;
 use super::activity::{self, Activity, remote_call};
-use super::due::{Due, due_to_dumped};
+use super::due::{Due, due_to_dumped, is_ending};
 use super::dumped_why::DumpedWhy;
+use super::{Owner, thread_activity};
+
 use super::stack::{self, Site, StackLine};
 use crate::dump::{
     Channels, Dump, FactValue, LockGraph, LockKind, SampledStack, Section, SectionKind, Standing, StateKind,
@@ -106,7 +107,9 @@ impl DumpSummary {
             Wanted::Named(name) => section.threads.iter().find(|thread| thread.name.as_deref() == Some(name)),
             Wanted::Asked => section.asked(),
         };
-        let Some((section, main)) = section.and_then(|s| Some((s, thread(s)?))) else {
+        let Some((section, main)) =
+            section.and_then(|s| Some((s, thread(s).filter(|thread| !is_ending(thread))?)))
+        else {
             let other_cycle = section.map(cycle_of).unwrap_or_default();
             let found = Self { frozen, other_cycle, name: "main".to_owned(), main: true, ..Self::default() };
             return (frozen || !found.other_cycle.is_empty()).then_some(found);
@@ -138,8 +141,7 @@ impl DumpSummary {
             name: main.name.clone().unwrap_or_else(|| "main".to_owned()),
             tid: main.sys_tid.or(main.tid),
             main: section.main().is_some_and(|of_section| std::ptr::eq(of_section, main)),
-            activity: (!main.frames.is_empty() || !state.is_empty())
-                .then(|| activity::classify(stack::seen(main), &state)),
+            activity: (!main.frames.is_empty() || !state.is_empty()).then(|| thread_activity(main)),
             stack: stack::of_thread(main),
             idle: match due_to_dumped(main) {
                 Due::Nothing => !section.is_starved(main),

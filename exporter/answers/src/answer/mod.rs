@@ -36,9 +36,9 @@ mod system_share;
 mod wait_cause;
 
 pub use activity::{Activity, FrameView, classify, counted, is_stub, parts, remote_call};
-pub use asked::{Claim, Claims, Stands};
+pub use asked::{Claim, Claims, Stands, keeps_alive};
 pub use cause::{Cause, Evidence};
-pub use due::{Due, due_to_dumped, due_to_recorded};
+pub use due::{Due, due_to_dumped, due_to_recorded, is_ending};
 pub use dump_summary::{DumpSummary, Wanted as WantedThread};
 pub use dumped_why::MAX_LINKS;
 pub use exceptions::maker;
@@ -66,7 +66,10 @@ use crate::words::said_of;
 
 /// What a dumped thread does.
 pub(crate) fn thread_activity(thread: &crate::dump::Thread) -> Activity {
-    classify(stack::seen(thread), thread.state.as_deref().unwrap_or_default())
+    let found = classify(stack::seen(thread), thread.state.as_deref().unwrap_or_default());
+    // Who waits for a connection uses no CPU time: one that has used half of all time asks it again and again.
+    let has_run = thread.cpu_ns.zip(thread.elapsed_ns).is_some_and(|(cpu, elapsed)| cpu > elapsed / 2);
+    if found == Activity::Of(CauseId::NetworkIo) && has_run { Activity::Java } else { found }
 }
 
 /// The verdict on main. Its words in JSON are the same in all versions.
