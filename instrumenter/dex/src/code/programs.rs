@@ -1,5 +1,7 @@
 //! Random methods for tests, and an interpreter that runs them.
 
+use std::sync::LazyLock;
+
 use super::body::{Body, Catch, Payload, Range};
 use super::debug::{Debug, Event, What};
 use super::instruction::{Instruction, Operand, decode, pair, unit};
@@ -43,9 +45,12 @@ pub(crate) struct Program {
 
 /// Returns a map that changes no index.
 pub(crate) fn identity() -> Remap {
-    let mut remap = Remap { tables: TABLES.map(|_| (0..65_536).collect()) };
-    remap.tables[Table::Strings as usize] = (0..70_000).collect();
-    remap
+    static MADE: LazyLock<Remap> = LazyLock::new(|| {
+        let mut remap = Remap { tables: TABLES.map(|_| (0..65_536).collect()) };
+        remap.tables[Table::Strings as usize] = (0..70_000).collect();
+        remap
+    });
+    MADE.clone()
 }
 
 struct Generator<'c, 'a> {

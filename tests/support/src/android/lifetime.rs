@@ -30,7 +30,7 @@ fn wait_for(what: &str, so: impl Fn() -> bool) {
 /// How often these bytes are in the file.
 fn count(file: &Path, part: &str) -> usize {
     let bytes = std::fs::read(file).unwrap();
-    bytes.windows(part.len()).filter(|window| *window == part.as_bytes()).count()
+    memchr::memmem::find_iter(&bytes, part.as_bytes()).count()
 }
 
 /// The life of an app, run by the program `AppLife`: three processes, one after the other. Returns the

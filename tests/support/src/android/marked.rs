@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use memchr::memmem;
+
 use super::Case;
 use super::lifetime::app_recordings;
 
@@ -49,7 +51,7 @@ pub fn live(case: impl Fn() -> Case, redact: &str) -> (String, Vec<PathBuf>) {
 
 /// The places whose marker is in these bytes.
 pub fn found(bytes: &[u8]) -> Vec<u32> {
-    let has = |marker: &str| bytes.windows(marker.len()).any(|part| part == marker.as_bytes());
+    let has = |marker: &str| memmem::find(bytes, marker.as_bytes()).is_some();
     let texts = (1..=PLACES).filter(|place| has(&format!("zqmark{place:02}")));
     texts.chain(NUMBERS.into_iter().filter(|(number, _)| has(number)).map(|(_, place)| place)).collect()
 }
