@@ -169,7 +169,7 @@ fn serves(thread: &Thread) -> bool {
     is_timed || stack::seen(thread).any(is_polling)
 }
 
-/// True for a main that waits for others to come, in the method that the program began with: to keep the program alive, as a rule.
+/// True for a main that waits for others to come, in the method that the program began with: to keep it alive, as a rule.
 pub fn keeps_alive(main: &Thread) -> bool {
     let meets = |frame| {
         let FrameView::Java { class, .. } = frame else { return false };
@@ -418,7 +418,8 @@ fn called_frames(thread: &Thread) -> usize {
 
 fn computes(thread: &Thread, activity: Activity) -> bool {
     let runs = StateKind::from(thread.state.as_deref().unwrap_or_default()) == StateKind::Running;
-    runs && matches!(activity, Activity::Java | Activity::Of(CauseId::YieldSpin | CauseId::NativeCode))
+    let of = [CauseId::YieldSpin, CauseId::NativeCode, CauseId::Gc];
+    runs && (activity == Activity::Java || of.iter().any(|cause| activity == Activity::Of(*cause)))
 }
 
 /// The thread at the end of the chain of results that main waits for, if it is held up by something else: in a call that
