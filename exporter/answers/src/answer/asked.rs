@@ -117,9 +117,11 @@ impl Section {
     }
 
     /// True if another thread of the program waits for the console, a client or an event: a result may wait for the same. Or if
-    /// the thread waits for an end, and a schedule has more to do.
+    /// the thread waits for an end, and a schedule that keeps the program alive has more to do.
     pub fn serves_beside(&self, thread: &Thread) -> bool {
-        if waits_for_an_end(thread) && self.threads.iter().any(has_delayed_work) {
+        let has_schedule = || self.threads.iter().any(|other| !other.daemon && has_delayed_work(other));
+        let ends = || due_to_dumped(thread) == Due::Unknown && awaits_a_latch(thread);
+        if (waits_for_an_end(thread) || ends()) && has_schedule() {
             return true;
         }
         let others =
@@ -198,6 +200,13 @@ fn takes_work(frame: FrameView<'_>) -> bool {
     )
 }
 
+/// True for a wait at a latch, which for a main may stand for the program's end.
+fn awaits_a_latch(thread: &Thread) -> bool {
+    let latch = ("java.util.concurrent.CountDownLatch", "await");
+    stack::seen(thread)
+        .any(|frame| matches!(frame, FrameView::Java { class, method, .. } if (class, method) == latch))
+}
+
 fn waits_for_an_end(thread: &Thread) -> bool {
     let is_pools = |frame| matches!(frame, FrameView::Java { method: "awaitTermination", .. });
     thread_activity(thread) == Activity::Of(CauseId::ThreadJoin) || stack::seen(thread).any(is_pools)
@@ -238,10 +247,10 @@ impl Dump {
         let was = earlier.answer()?.asked()?;
         let section = self.answer()?;
         let is = section.threads.iter().find(|thread| thread.tid == was.tid && thread.name == was.name)?;
-        if computes(was, thread_activity(was)) != computes(is, thread_activity(is)) {
+        if goes_on(was) != goes_on(is) {
             return None;
         }
-        if !computes(was, thread_activity(was)) {
+        if !goes_on(was) {
             return (is.frames == was.frames && !has_run(was, is)).then_some(Stands::Waiting);
         }
         let outer = |thread: &Thread| stack::of_thread(thread).into_iter().rev().collect::<Vec<_>>();
@@ -416,10 +425,15 @@ fn called_frames(thread: &Thread) -> usize {
     stack::seen(thread).filter(called).count()
 }
 
+/// True for a thread that computes, or asks for collections of garbage.
+fn goes_on(thread: &Thread) -> bool {
+    let activity = thread_activity(thread);
+    computes(thread, activity) || activity == Activity::Of(CauseId::Gc)
+}
+
 fn computes(thread: &Thread, activity: Activity) -> bool {
     let runs = StateKind::from(thread.state.as_deref().unwrap_or_default()) == StateKind::Running;
-    let of = [CauseId::YieldSpin, CauseId::NativeCode, CauseId::Gc];
-    runs && (activity == Activity::Java || of.iter().any(|cause| activity == Activity::Of(*cause)))
+    runs && matches!(activity, Activity::Java | Activity::Of(CauseId::YieldSpin | CauseId::NativeCode))
 }
 
 /// The thread at the end of the chain of results that main waits for, if it is held up by something else: in a call that
@@ -602,7 +616,7 @@ mod tests {
             let section = dump.answer().unwrap();
             section.serves_beside(section.main().unwrap())
         };
-        assert!(serves(ENDS, NEXT_TICK) && serves(JOINS, NEXT_TICK));
+        assert!(serves(ENDS, NEXT_TICK) && serves(JOINS, NEXT_TICK) && serves(AWAITS_DEEPER, NEXT_TICK));
         assert!(!serves(ENDS, NO_WORK) && !serves(GETS, NEXT_TICK));
     }
 
