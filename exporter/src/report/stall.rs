@@ -31,10 +31,10 @@ use trace_format::{ReadError, Source, Thread};
 use super::MIN_ENDED_HANG;
 use super::idle::Idle;
 use super::sources::Sources;
-use super::stretches::{Sign, Stretch, Usual, computing, in_order, recorded};
+use super::stretches::{Sign, Stretch, Usual, computing, in_order, moment, recorded};
 use super::why::WhyCause;
-use crate::facts::{Change, Facts, Payload, typed};
-use crate::model::{Names, owner};
+use crate::facts::{Change, Payload, typed};
+use crate::model::owner;
 use crate::words::thread_name;
 
 /// Another thread works beside a wait if it records something this long after the wait began and before it ended, ns.
@@ -79,7 +79,7 @@ impl<'t> Stall<'t> {
         }
         let mains = MainsWait::of(sources, &all)?;
         let claims = dumps.iter().filter_map(|(at, dump)| Some((*at, dump.answer()?.claims()))).collect();
-        let judge = Judge { sources, facts, names, claims, usual: &usual, mains, end };
+        let judge = Judge { sources, claims, usual: &usual, mains, end };
         let mut best: Option<(Order, Self)> = None;
         let mut idle: Option<(&Thread, Stretch)> = None;
         for &(thread, ref found) in &all {
@@ -124,7 +124,7 @@ impl<'t> Stall<'t> {
         sources: &Sources<'t, S>,
         all: &[(&'t Thread, Vec<Stretch>)],
     ) -> Result<Self, ReadError> {
-        let moment = if self.ended { self.since.midpoint(self.until) } else { self.until };
+        let moment = moment(self.since, self.until, self.ended);
         let why = sources.chains(moment)?.why(self.thread)?.filter(|why| why.cycle);
         let holder = why.and_then(|why| why.links.into_iter().find(|link| !link.is_for_lock()));
         let stretches = holder.and_then(|link| all.iter().find(|(thread, _)| thread.tid == link.tid));
@@ -182,8 +182,6 @@ impl MainsWait {
 /// The evidence by which stretches are judged.
 struct Judge<'a, 't, S: ?Sized> {
     sources: &'a Sources<'t, S>,
-    facts: &'a Facts<'t, S>,
-    names: &'a Names<'a>,
     /// The claims of the threads in each dump, with its time.
     claims: Vec<(u64, Claims<'a>)>,
     usual: &'a Usual,
@@ -231,7 +229,8 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         let is_unusual = || self.usual.is_unusual(stretch);
         let is_starved = || {
             // A program of one thread has others put what it takes, in another process.
-            let is_still = matches!(stretch.sign, Sign::Still(_)) && self.facts.recording.threads().len() > 1;
+            let is_still =
+                matches!(stretch.sign, Sign::Still(_)) && self.sources.facts.recording.threads().len() > 1;
             is_still && place.is_some_and(|(dump, dumped)| dump.section.is_starved(dumped))
         };
         match self.due(thread, stretch, dumped)? {
@@ -282,7 +281,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
     /// True if by a dump that thread computes, or the end of another wait is owed to it.
     fn ender_is_held_up(&self, stretch: &Stretch) -> bool {
         let ender = self.mains.as_ref().and_then(|wait| wait.ender);
-        let ender = self.facts.recording.threads().iter().find(|thread| Some(thread.tid) == ender);
+        let ender = self.sources.facts.recording.threads().iter().find(|thread| Some(thread.tid) == ender);
         let place = ender.and_then(|ender| self.dumped(ender, stretch));
         place.is_some_and(|(dump, dumped)| dump.is_held_up(dumped))
     }
@@ -306,7 +305,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
     /// The time from which on no other thread works, in a stretch whose end others have to bring.
     fn alone_since(&self, thread: &Thread, stretch: &Stretch) -> Result<u64, ReadError> {
         let mut since = stretch.since;
-        for other in self.facts.recording.threads() {
+        for other in self.sources.facts.recording.threads() {
             if !other.main && other.uid != thread.uid {
                 since = since.max(self.last_work(other, stretch)?.unwrap_or(since));
             }
@@ -330,8 +329,8 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
 
     /// The thread of a dump that has got another name since its recording began: it is in the stretch's call.
     fn renamed<'s>(&self, section: &'s Section, stretch: &Stretch) -> Option<&'s dump::Thread> {
-        let call = self.names.method(stretch.call?.0);
-        let recorded = self.facts.recording.threads();
+        let call = self.sources.names.method(stretch.call?.0);
+        let recorded = self.sources.facts.recording.threads();
         let is_new = |dumped: &&dump::Thread| {
             recorded.iter().all(|known| dumped.name.as_deref() != Some(thread_name(known).as_str()))
         };
@@ -343,13 +342,13 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
     /// requests, in queues of its own.
     fn is_in_program(&self, stretch: &Stretch, dumped: Option<(&Claims<'_>, &dump::Thread)>) -> bool {
         let main = dumped.and_then(|(dump, _)| outermost(dump.section.main()?));
-        let named = &self.facts.recording.header().process_name;
+        let named = &self.sources.facts.recording.header().process_name;
         let of_name = || Some(named.as_str()).filter(|name| !name.ends_with(".jar"));
         let Some(program) = main.or_else(of_name).map(owner) else { return true };
         match (dumped, stretch.call) {
             (Some((_, dumped)), _) => own_classes(dumped).any(|class| owner(class) == program),
             (None, Some((call, _))) => {
-                let name = self.names.method(call);
+                let name = self.sources.names.method(call);
                 name.rsplit_once('.').is_none_or(|(class, _)| owner(class) == program)
             }
             (None, None) => true,
@@ -357,7 +356,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
     }
 
     fn waited(&self, wait: &Wait) -> Waited<'_> {
-        let class = self.facts.recording.texts().get(wait.class);
+        let class = self.sources.facts.recording.texts().get(wait.class);
         Waited { kind: wait.kind, call: wait.call, class }
     }
 
@@ -391,9 +390,9 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
             // Only main's CPU time can say that it computes, or collections what kept it from that; and a process that was
             // killed in a call did not end it.
             (None, None) => {
-                let ran = self.facts.recorder.cpu(thread.tid, stretch.since, stretch.until);
+                let ran = self.sources.facts.recorder.cpu(thread.tid, stretch.since, stretch.until);
                 let ran = ran.is_some_and(|cpu| cpu.mostly() == "running");
-                let was_killed = !stretch.ended && !in_order(self.facts);
+                let was_killed = !stretch.ended && !in_order(self.sources.facts);
                 let is_owed = ran || was_killed || self.was_collected(thread, stretch);
                 if thread.main && is_owed { Due::Owed } else { Due::Nothing }
             }
@@ -402,7 +401,8 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
 
     /// True if collections of garbage stopped all threads for half of a stretch.
     fn was_collected(&self, thread: &Thread, stretch: &Stretch) -> bool {
-        let share = SystemShare::of(&self.facts.sections.polls, thread.tid, stretch.since, stretch.until);
+        let share =
+            SystemShare::of(&self.sources.facts.sections.polls, thread.tid, stretch.since, stretch.until);
         share.is_some_and(|share| share.blocking_gc_time >= stretch.took() / 2)
     }
 
@@ -420,7 +420,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         let within =
             |since: u64, until: u64| until.min(stretch.until).saturating_sub(since.max(stretch.since));
         let mut idle = 0_u64;
-        let mut spans = self.facts.spans(thread);
+        let mut spans = self.sources.facts.spans(thread);
         while let Some((change, items)) = spans.change()? {
             if change.time().is_some_and(|time| time >= stretch.until) && items.count(typed(types::WAIT)) == 0
             {
@@ -441,7 +441,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
     /// there it gives, or gets, what the other one waited for.
     fn last_work(&self, thread: &Thread, stretch: &Stretch) -> Result<Option<u64>, ReadError> {
         let mut last = None;
-        let mut spans = self.facts.spans(thread);
+        let mut spans = self.sources.facts.spans(thread);
         while let Some((change, _)) = spans.change()? {
             match change.time() {
                 Some(time) if time + BESIDE >= stretch.until => break,

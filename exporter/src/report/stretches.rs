@@ -56,14 +56,18 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
-    /// The moment that shows what the thread is in.
     pub(super) fn moment(&self) -> u64 {
-        if self.ended { self.since.midpoint(self.until) } else { self.until }
+        moment(self.since, self.until, self.ended)
     }
 
     pub(super) fn took(&self) -> u64 {
         self.until.saturating_sub(self.since)
     }
+}
+
+/// The moment of a stretch that shows what the thread is in.
+pub(super) fn moment(since: u64, until: u64, ended: bool) -> u64 {
+    if ended { since.midpoint(until) } else { until }
 }
 
 /// The usual time of a method's calls: their number by the power of two of their time.

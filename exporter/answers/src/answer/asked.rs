@@ -42,7 +42,7 @@ pub enum Claim {
     Result,
     /// Main that waits for another thread, but not for its end.
     MainWaits,
-    /// Waiting for another thread within a task: in a call of calls of the method that takes the tasks.
+    /// Waiting for another thread within a task: deeper in calls than a loop that takes tasks.
     WaitsInTask,
     /// Sleeping within a task of a pool.
     SleepsInTask,
@@ -62,6 +62,8 @@ pub enum Claim {
 
 /// A loop over tasks is in this many own frames at most, also while it waits for one: `run`, the loop and its queue.
 const LOOP_DEPTH: usize = 3;
+
+const POOL: &str = "java.util.concurrent.ThreadPoolExecutor";
 
 impl Section {
     /// The thread that the answer is about: main, or in a dump of a JVM another one with a stronger claim to hang.
@@ -120,7 +122,8 @@ impl Section {
     /// the thread waits for an end, and a schedule that keeps the program alive has more to do.
     pub fn serves_beside(&self, thread: &Thread) -> bool {
         let has_schedule = || self.threads.iter().any(|other| !other.daemon && has_delayed_work(other));
-        let ends = || due_to_dumped(thread) == Due::Unknown && awaits_a_latch(thread);
+        let latch = ("java.util.concurrent.CountDownLatch", "await");
+        let ends = || due_to_dumped(thread) == Due::Unknown && is_in(thread, latch);
         if (waits_for_an_end(thread) || ends()) && has_schedule() {
             return true;
         }
@@ -167,7 +170,7 @@ fn serves(thread: &Thread) -> bool {
     // A worker of a pool that ends if no work comes serves nobody.
     let is_timed = state.starts_with("TIMED_WAITING")
         && stack::seen(thread).all(|frame| !is_of_vm(frame))
-        && (has_delayed_work(thread) || !stack::seen(thread).any(takes_work));
+        && (has_delayed_work(thread) || !is_in(thread, (POOL, "getTask")));
     is_timed || stack::seen(thread).any(is_polling)
 }
 
@@ -183,30 +186,17 @@ pub fn keeps_alive(main: &Thread) -> bool {
 
 /// True for a worker of the JDK's pools, or of a timer, that sleeps in what it was given.
 fn runs_a_task(thread: &Thread) -> bool {
-    let runs = |frame| {
-        matches!(
-            frame,
-            FrameView::Java { class: "java.util.concurrent.ThreadPoolExecutor", method: "runWorker", .. }
-                | FrameView::Java { class: "java.util.TimerThread", method: "mainLoop", .. }
-        )
-    };
-    thread_activity(thread) == Activity::Of(CauseId::Sleep) && stack::seen(thread).any(runs)
+    let loops = [(POOL, "runWorker"), ("java.util.TimerThread", "mainLoop")];
+    thread_activity(thread) == Activity::Of(CauseId::Sleep) && loops.iter().any(|call| is_in(thread, *call))
 }
 
-fn takes_work(frame: FrameView<'_>) -> bool {
-    matches!(
-        frame,
-        FrameView::Java { class: "java.util.concurrent.ThreadPoolExecutor", method: "getTask", .. }
-    )
-}
-
-/// True for a wait at a latch, which for a main may stand for the program's end.
-fn awaits_a_latch(thread: &Thread) -> bool {
-    let latch = ("java.util.concurrent.CountDownLatch", "await");
+/// True if a thread is in a call of this method: class and name.
+fn is_in(thread: &Thread, call: (&str, &str)) -> bool {
     stack::seen(thread)
-        .any(|frame| matches!(frame, FrameView::Java { class, method, .. } if (class, method) == latch))
+        .any(|frame| matches!(frame, FrameView::Java { class, method, .. } if (class, method) == call))
 }
 
+/// True for a wait for the end of a thread or of a pool.
 fn waits_for_an_end(thread: &Thread) -> bool {
     let is_pools = |frame| matches!(frame, FrameView::Java { method: "awaitTermination", .. });
     thread_activity(thread) == Activity::Of(CauseId::ThreadJoin) || stack::seen(thread).any(is_pools)

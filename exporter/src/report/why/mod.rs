@@ -243,13 +243,11 @@ impl Why {
     fn waits_for_an_idle_end(&self, next: usize, passed: &[usize]) -> Option<usize> {
         let first = passed.iter().position(|thread| *thread == next)?;
         let (circle, threads) = (self.links.get(first..)?, &passed[first..]);
-        let before = |at: usize| (at + circle.len() - 1) % circle.len();
-        (0..circle.len())
-            .find(|at| {
-                matches!(circle[*at].waits_for, "thread" | "executor")
-                    && circle[before(*at)].waits_for == "queue"
-            })
-            .map(|at| threads[at])
+        let mut pairs = circle.iter().zip(circle.iter().cycle().skip(1));
+        let taker = pairs.position(|(taker, next)| {
+            taker.waits_for == "queue" && matches!(next.waits_for, "thread" | "executor")
+        })?;
+        threads.iter().cycle().nth(taker + 1).copied()
     }
 
     /// The kernel id of the thread at the end of the chain, which has to go on first; `None` if the chain itself is the reason.

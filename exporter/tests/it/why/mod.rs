@@ -102,6 +102,11 @@ fn starts(time: u64, thread: &mut ThreadBuilder, object: u32, method: u32) {
     at(time, thread, Concurrency { method, ..step(Step::Started, object, 0) });
 }
 
+/// Main starts the thread of the name `worker`, object 801, at line 33 of `show`.
+fn starts_worker(main: &mut ThreadBuilder, c: Classes) {
+    at(901, main, Concurrency { method: 1, line: 33, class: c.name, ..step(Step::ThreadStarted, 801, 0) });
+}
+
 #[test]
 fn a_future_leads_to_the_thread_that_runs_its_task() {
     let why = why(|builder, c| {
@@ -281,9 +286,7 @@ fn a_queue_leads_to_its_producer_and_a_thread_to_its_start() {
         builder
             .main("main", |main| {
                 main.enter(900 * MS, 1);
-                let started =
-                    Concurrency { method: 1, line: 33, class: c.name, ..step(Step::ThreadStarted, 801, 0) };
-                at(901, main, started);
+                starts_worker(main, c);
                 waits(1_005, main, (802, c.queue, 0));
             })
             .thread("worker", 9, |worker| {
@@ -303,9 +306,7 @@ fn threads_whose_work_ran_out_are_no_deadlock_with_the_one_that_joins_them() {
         builder
             .main("main", |main| {
                 main.enter(900 * MS, 1);
-                let started =
-                    Concurrency { method: 1, line: 33, class: c.name, ..step(Step::ThreadStarted, 801, 0) };
-                at(901, main, started);
+                starts_worker(main, c);
                 at(960, main, step(Step::Put, 802, 5));
                 let join = Wait { lock: 801, ..Wait::new(WaitKind::Join) };
                 main.event(1_000 * MS, Event::WaitBegin(join));

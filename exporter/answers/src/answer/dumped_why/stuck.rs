@@ -49,9 +49,7 @@ impl<'a> Chain<'a> {
         let threads: Vec<_> = group.iter().map(|one| one.seen.thread).collect();
         let link = self.for_a_lock(&threads, share);
         // A reader of messages may bring what completes a future.
-        let reads = |seen: &Seen<'_>| {
-            seen.pool.is_none() && Awaited::of(seen.thread).is_some_and(|awaited| awaited == Awaited::Queue)
-        };
+        let reads = |seen: &Seen<'_>| seen.pool.is_none() && Awaited::of(seen.thread) == Some(Awaited::Queue);
         if step.awaited == Awaited::OpenFuture && !decides && self.seen.iter().any(reads) {
             return Some((None, link));
         }
