@@ -42,6 +42,19 @@ pub(super) fn most_made(samples: &[SampledStack]) -> Option<(String, u64, u64)> 
     Some((name.to_owned(), count, all))
 }
 
+/// The method of the program's that goes on after each exception: around the maker, the innermost one that all samples share.
+/// `None` if each of them makes an exception: then they do not tell the loop from what it calls.
+pub(super) fn loop_around<'s>(samples: &'s [SampledStack], maker: &str) -> Option<&'s str> {
+    let has = |sample: &SampledStack, name: &str| sample.methods.iter().any(|method| method == name);
+    let makes = samples.iter().find(|sample| has(sample, maker))?;
+    if samples.iter().all(|sample| has(sample, maker)) {
+        return None;
+    }
+    let around = makes.methods.iter().skip_while(|method| *method != maker);
+    let mut own = around.map(String::as_str).filter(|name| is_own(parts(name).0));
+    own.find(|name| samples.iter().all(|sample| has(sample, name)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,16 +114,21 @@ mod tests {
         let makes = "java.lang.Throwable.<init> < java.lang.Exception.<init> < a.B.read < a.B.main";
         let of = |count: u64, others: u64| {
             let all = count + others;
+            let rest = match others {
+                0 => String::new(),
+                _ => format!("{others} of {all} samples of thread #1: a.B.main\n"),
+            };
             let lines = format!(
-                "Computing for 4.0 s in a.B.main: thread #1\n{count} of {all} samples of thread #1: {makes}\n\
-                 {others} of {all} samples of thread #1: a.B.main\n"
+                "Computing for 4.0 s in a.B.main: thread #1\n{count} of {all} samples of thread #1: {makes}\n{rest}"
             );
             answer(&lines)
         };
         let storm = of(3, 2);
         assert_eq!(storm.cause.id, CauseId::ExceptionStorm);
         assert_eq!(storm.finding(), "3 of 5 stacks make an exception in a.B.read");
-        assert_eq!(storm.place().as_deref(), Some("a.B.read (B.java:7)"));
+        let place = "a.B.main (B.java:3), mostly a.B.read (B.java:7), 3 of 5 samples";
+        assert_eq!(storm.place().as_deref(), Some(place), "the loop, and what makes the exceptions");
+        assert_eq!(of(5, 0).place().as_deref(), Some("a.B.read (B.java:7)"), "no sample shows the loop");
         for (busy, hint) in [
             (of(2, 3), "2 of 5 stacks make an exception in a.B.read"),
             (

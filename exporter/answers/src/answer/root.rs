@@ -1,5 +1,6 @@
 //! The root of a hang: the frame in the app's own code to change.
 
+use super::exceptions::loop_around;
 use super::id::CauseId;
 use super::kind::CauseKind;
 use super::observed::Observed;
@@ -18,7 +19,9 @@ pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
     match cause {
         CauseId::MessageStorm => return before(),
         CauseId::ExceptionStorm => {
-            return facts.exceptions().map(|(maker, ..)| placed(facts, &maker));
+            let (maker, ..) = facts.exceptions()?;
+            let samples = facts.dumped().map_or(&[][..], |dumped| &dumped.samples);
+            return Some(placed(facts, loop_around(samples, &maker).unwrap_or(&maker)));
         }
         CauseId::Recovered if facts.method.is_none() => return before(),
         CauseId::OtherProcess | CauseId::DeadlockElsewhere => return None,
