@@ -81,7 +81,7 @@ class Label:
 
     @property
     def causes(self):
-        kinds = [self["kind"], *self["also"].split(",")]
+        kinds = [kind.strip() for kind in [self["kind"], *self["also"].split(",")]]
         return set().union(*(CAUSES[kind] for kind in kinds if kind))
 
     @property

@@ -201,12 +201,15 @@ fn of_attachment(sections: &Sections) -> impl DoubleEndedIterator<Item = (u64, &
 }
 
 /// The answer of the dump with which an attachment began, without confidence, if its thread may have hung: calls may be too
-/// short for a hang, or too old to be in the recording.
+/// short for a hang, or too old to be in the recording. A thread that only may have hung still waits in the last dump.
 fn at_start<S: Source + ?Sized>(sources: &Sources<'_, S>) -> Option<Answer> {
-    let (at, dump) = of_attachment(&sources.facts.sections).next()?;
-    let may_hang = dump.is_held_up() || dump.may_hang() && !has_recorded(sources, |_| true, at);
+    let mut dumps = of_attachment(&sources.facts.sections);
+    let (_, before) = dumps.next()?;
+    let mut still =
+        || dumps.next_back().is_none_or(|(_, after)| after.stands_since(before) == Some(Stands::Waiting));
+    let may_hang = before.is_held_up() || before.may_hang() && still();
     may_hang.then(|| {
-        let mut answer = Answer::from(dump);
+        let mut answer = Answer::from(before);
         answer.cause.confidence = Confidence::Low;
         answer
     })

@@ -26,7 +26,7 @@ use answers::answer::{
 use answers::dump::{self, Section};
 use answers::waited::Waited;
 use trace_format::event::{Wait, WaitKind, types};
-use trace_format::{ReadError, Source, Thread};
+use trace_format::{ReadError, Source, Thread, ids};
 
 use super::MIN_ENDED_HANG;
 use super::idle::Idle;
@@ -241,6 +241,9 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
                 judged(owed)
             }
             Due::Nothing | Due::Unknown if is_starved() => judged(Claim::Waits),
+            Due::Nothing if thread.main || is_joined => {
+                Ok(if self.sleeps_in_unusual_calls(thread, stretch)? { judged(Claim::HeldUp)? } else { None })
+            }
             Due::Nothing => Ok(None),
             Due::Unknown if is_of_library || self.waited_for_the_end(stretch) => Ok(None),
             Due::Unknown | Due::Result if is_unusual() => judged(owed),
@@ -257,6 +260,21 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
                 Ok(Some(Judged { claim: owed, since, daemon }))
             }
         }
+    }
+
+    /// True for a sleep within calls that usually are short, one in the other: a round of a loop may sleep if it finds no work, but
+    /// what such a round calls does not.
+    fn sleeps_in_unusual_calls(&self, thread: &Thread, stretch: &Stretch) -> Result<bool, ReadError> {
+        if !matches!(stretch.sign, Sign::Still(Some(wait)) if wait.kind == WaitKind::Sleep) {
+            return Ok(false);
+        }
+        let mut unusual = 0;
+        self.sources.facts.spans(thread).open_at([stretch.moment()], |_, open| {
+            let calls = open.frames().iter().filter(|call| ids::is_method(call.key));
+            unusual =
+                calls.filter(|call| self.usual.is_unusual_call((call.key, call.begun), stretch)).count();
+        })?;
+        Ok(unusual > 1)
     }
 
     /// True if all that could end the thread's wait is over, by the recorded steps of concurrent work.
@@ -596,6 +614,30 @@ mod tests {
             main.exit(20 * S, 2).exit(39 * S, 1);
         };
         assert_eq!(hung(&report(first, |_| {})), None);
+    }
+
+    #[test]
+    fn sleeps_in_calls_that_usually_are_short_are_hangs_unless_a_round_of_a_loop_rests() {
+        // Calls within each other, each of 0.1 s, and then one more of all of them, which sleeps.
+        let sleeps = |calls: std::ops::Range<u32>| {
+            move |main: &mut ThreadBuilder| {
+                main.enter(S, 1);
+                for second in 2..6 {
+                    for call in calls.clone() {
+                        main.enter(second * S, call);
+                    }
+                    for call in calls.clone().rev() {
+                        main.exit(second * S + S / 10, call);
+                    }
+                }
+                for call in calls {
+                    main.enter(8 * S, call);
+                }
+                main.event(9 * S, wait(WaitKind::Sleep));
+            }
+        };
+        assert_eq!(hung(&report(sleeps(2..4), |_| {})), Some(("main", 9, 40)));
+        assert_eq!(hung(&report(sleeps(2..3), |_| {})), None, "one round found no work");
     }
 
     #[test]

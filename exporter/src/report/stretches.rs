@@ -1,6 +1,6 @@
 //! The stretches of time in which a thread makes no progress, as far as a recording knows.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use answers::answer::{FrameView, is_own, seen};
 use answers::dump::{Dump, Standing};
@@ -96,7 +96,8 @@ impl Usual {
         [stretch.call, stretch.task].into_iter().flatten().any(|call| self.is_unusual_call(call, stretch))
     }
 
-    fn is_unusual_call(&self, (method, begun): (u32, u64), stretch: &Stretch) -> bool {
+    /// True if nearly all calls of a method took far less time than this one does, which began then and lasts to the stretch's end.
+    pub(super) fn is_unusual_call(&self, (method, begun): (u32, u64), stretch: &Stretch) -> bool {
         let took = stretch.until.saturating_sub(begun);
         let Some(counts) = self.0.get(&method) else { return false };
         let short =
@@ -307,8 +308,7 @@ pub(super) fn computing<S: Source + ?Sized>(
     end: u64,
 ) -> Result<Vec<Stretch>, ReadError> {
     let name = thread_name(thread);
-    // Since when it computes at the latest, and when the dump was made.
-    let mut stood: Vec<(u64, u64)> = Vec::new();
+    let mut stood: Vec<Stood> = Vec::new();
     for (at, dump) in dumps {
         let Some(section) = dump.answer() else { continue };
         let stands = section.standing.iter().filter(|standing| {
@@ -318,36 +318,68 @@ pub(super) fn computing<S: Source + ?Sized>(
                     dumped.name.as_deref() == Some(name.as_str()) && computes_within(standing, dumped)
                 })
         });
-        stood.extend(stands.map(|standing| (at.saturating_sub(standing.ns), *at)));
+        stood.extend(stands.map(|standing| Stood::new(at.saturating_sub(standing.ns), *at)));
     }
     let mut found = Vec::new();
     if stood.is_empty() {
         return Ok(found);
     }
-    let mut next = stood.into_iter().peekable();
+    let mut next = VecDeque::from(stood);
     // The calls that were open around a stretch, and that have not ended.
     let mut around: Vec<Around> = Vec::new();
     let mut spans = facts.spans(thread);
     while let Some((change, open)) = spans.change()? {
         let Some(time) = change.time() else { continue };
-        while let Some((since, at)) = next.next_if(|(_, at)| *at < time) {
-            around.extend(Around::of(open, since, at));
+        while let Some(stood) = next.pop_front_if(|stood| stood.at < time) {
+            around.extend(Around::of(open, &stood));
         }
         if let Change::Closed { open: closed, until, .. } = change {
             let depth = open.depth() - 1;
+            let caller = depth.checked_sub(1).map(|caller| open.frames()[caller].key);
+            next.iter_mut().for_each(|stood| stood.returned(depth, caller, &closed, until));
             while let Some(ended) = around.pop_if(|around| around.depth >= depth) {
                 found.extend(ended.stretch(until, end));
             }
             around.iter_mut().for_each(|around| around.returned(depth, &closed, until));
         }
     }
-    for (since, at) in next {
-        around.extend(Around::of(spans.open(), since, at));
+    for stood in next {
+        around.extend(Around::of(spans.open(), &stood));
     }
     let open = around.into_iter().filter_map(|around| around.stretch(end, end));
     found.extend(open.map(|stretch| Stretch { ended: false, ..stretch }));
     found.retain(|stretch| stretch.took() >= MIN_ENDED_HANG);
     Ok(found)
+}
+
+/// A time in which a thread computes in one method, by a dump.
+struct Stood {
+    since: u64,
+    /// The time of the dump.
+    at: u64,
+    /// The time of the calls at each depth that came back meanwhile, ns.
+    back: Vec<u64>,
+}
+
+impl Stood {
+    const fn new(since: u64, at: u64) -> Self {
+        Self { since, at, back: Vec::new() }
+    }
+
+    /// Notes that a call at `depth` has ended, which `caller` made.
+    fn returned(&mut self, depth: usize, caller: Option<u32>, call: &Open, until: u64) {
+        let took = came_back(call, caller, self.since, until);
+        if took > 0 {
+            self.back.resize(self.back.len().max(depth + 1), 0);
+            self.back[depth] = self.back[depth].saturating_add(took);
+        }
+    }
+}
+
+/// The time since `since` of a call that came back: 0 for a recursion, and for one that takes as long as a hang.
+fn came_back(call: &Open, caller: Option<u32>, since: u64, until: u64) -> u64 {
+    let took = until.saturating_sub(call.begun.max(since));
+    if caller != Some(call.key) && took < MIN_ENDED_HANG { took } else { 0 }
 }
 
 /// The call around a stretch in which a thread computes.
@@ -357,27 +389,33 @@ struct Around {
     key: u32,
     /// False for the outermost call, and for one that begins with it: they last as long as the thread.
     within: bool,
-    /// The time of the dump, and of other calls that it made since then and that came back, ns.
-    at: u64,
+    /// Since when the thread stands here by a dump, and the time of other calls that it made since then and that came back, ns.
+    stood: u64,
     back: u64,
 }
 
 impl Around {
-    fn of(stack: &OpenStack, since: u64, at: u64) -> Option<Self> {
-        let frames = stack.frames();
+    fn of(stack: &OpenStack, stood: &Stood) -> Option<Self> {
+        let (frames, since) = (stack.frames(), stood.since);
         let depth = frames.iter().rposition(|open| open.begun <= since + SAMPLES_APART)?;
         let Open { key, begun, .. } = frames[depth];
         let outermost = frames.iter().find(|open| ids::is_method(open.key)).map_or(begun, |open| open.begun);
         let within = begun.saturating_sub(outermost) > AT_ONCE && is_within(stack, depth);
-        let since = begun.max(since.saturating_sub(SAMPLES_APART));
-        Some(Self { since, depth, key, within, at, back: 0 })
+        let back = stood.back.get(depth + 1).copied().unwrap_or(0);
+        Some(Self {
+            since: begun.max(since.saturating_sub(SAMPLES_APART)),
+            depth,
+            key,
+            within,
+            stood: since,
+            back,
+        })
     }
 
     /// Notes that a call at `depth` has ended.
     fn returned(&mut self, depth: usize, call: &Open, until: u64) {
-        let took = until.saturating_sub(call.begun.max(self.at));
-        if depth == self.depth + 1 && call.key != self.key && took < MIN_ENDED_HANG {
-            self.back = self.back.saturating_add(took);
+        if depth == self.depth + 1 {
+            self.back = self.back.saturating_add(came_back(call, Some(self.key), self.stood, until));
         }
     }
 
@@ -387,7 +425,7 @@ impl Around {
         let (since, sign) = (self.since, Sign::Computing);
         let stretch = Stretch { since, until, ended: true, sign, call: None, task: None };
         let lasts = !self.within && end.saturating_sub(until) <= AT_ONCE;
-        (!lasts || self.back <= until.saturating_sub(self.at) / 2).then_some(stretch)
+        (!lasts || self.back <= until.saturating_sub(self.stood) / 2).then_some(stretch)
     }
 }
 
@@ -409,34 +447,47 @@ mod tests {
     const END: u64 = 20 * S;
 
     /// A thread in three calls, the first two of which began with it, and the stretch of a dump at 10 s: it has stood at one
-    /// place for 5 s. Since then calls from there came back, each after `took`.
-    fn around(third: u64, took: u64, calls: u64) -> Around {
+    /// place for 5 s. Since then, or since the dump, calls from there came back, each after `took`.
+    fn around(third: u64, before: bool, took: u64, calls: u64) -> Around {
         let mut stack = OpenStack::default();
         for (key, begun) in [(1, S), (2, S), (3, third)] {
             stack.push(key, begun);
         }
-        let mut around = Around::of(&stack, 5 * S, 10 * S).unwrap();
-        for number in 0..calls {
-            let begun = 10 * S + number * took;
-            around.returned(around.depth + 1, &Open { key: 9, begun, before: false }, begun + took);
-        }
+        let call = |number| Open {
+            key: 9,
+            begun: if before { 5 * S } else { 10 * S } + number * took,
+            before: false,
+        };
+        let mut stood = Stood::new(5 * S, 10 * S);
+        (0..calls)
+            .filter(|_| before)
+            .map(call)
+            .for_each(|call| stood.returned(3, Some(3), &call, call.begun + took));
+        let mut around = Around::of(&stack, &stood).unwrap();
+        (0..calls)
+            .filter(|_| !before)
+            .map(call)
+            .for_each(|call| around.returned(3, &call, call.begun + took));
         around
     }
 
     #[test]
     fn calls_that_last_as_long_as_the_thread_are_none_if_their_callees_come_back() {
-        // Half of the 10 s after the dump.
-        assert!(around(S, S / 10, 51).stretch(END, END).is_none());
-        let little = around(S, S / 10, 49).stretch(END, END).unwrap();
+        // Half of the 15 s since it stands there.
+        assert!(around(S, false, S / 10, 76).stretch(END, END).is_none());
+        let little = around(S, false, S / 10, 74).stretch(END, END).unwrap();
         assert_eq!((little.since, little.until), (5 * S - SAMPLES_APART, END));
+        // And half of 5 s, of which the dump at their end is the last moment recorded.
+        assert!(around(S, true, S / 10, 26).stretch(10 * S, 10 * S).is_none());
+        assert!(around(S, true, S / 10, 24).stretch(10 * S, 10 * S).is_some());
         // A callee that takes as long as a hang does not come back again and again.
-        assert!(around(S, MIN_ENDED_HANG, 2).stretch(END, END).is_some());
+        assert!(around(S, false, MIN_ENDED_HANG, 2).stretch(END, END).is_some());
     }
 
     #[test]
     fn calls_within_others_are_stretches_whatever_they_call() {
-        assert!(around(3 * S, S / 10, 90).stretch(END, END).is_some());
+        assert!(around(3 * S, false, S / 10, 90).stretch(END, END).is_some());
         // And those that ended long before the thread.
-        assert!(around(S, S / 10, 50).stretch(END - 2 * AT_ONCE, END).is_some());
+        assert!(around(S, false, S / 10, 90).stretch(END - 2 * AT_ONCE, END).is_some());
     }
 }

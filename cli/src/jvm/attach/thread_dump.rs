@@ -77,7 +77,11 @@ impl ThreadDumps {
             }
             (None, Some(answer), None) => {
                 let name = &answer.thread.name;
-                let came_on = "it came on meanwhile, or calls others";
+                let stands = self.after.as_ref().and_then(|after| after.dump.stands_since(dump));
+                let came_on = match stands {
+                    Some(_) => "it still waits, and hangs if the end of that was due",
+                    None => "it came on meanwhile, or calls others",
+                };
                 (format!("{name} when the recording began, by a thread dump: {came_on}:"), answer)
             }
             (None, None, Some(none)) => return idle_lines(dump, none),

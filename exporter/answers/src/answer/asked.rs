@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::activity::{Activity, FrameView};
+use super::both_sides;
 use super::due::{Due, due_to_dumped};
 use super::dumped_why::DumpedWhy;
 use super::id::CauseId;
@@ -115,7 +116,18 @@ impl Section {
         let main = self.main();
         let giver = main.and_then(|main| giver(self, main, &graph));
         let queues = Queue::all(self, &graph);
-        Claims { section: self, graph, waiters, cyclic, main, joined: joined(self, main), giver, queues }
+        let both_sides = both_sides::all(self);
+        Claims {
+            section: self,
+            graph,
+            waiters,
+            cyclic,
+            main,
+            joined: joined(self, main),
+            giver,
+            queues,
+            both_sides,
+        }
     }
 
     /// True if another thread of the program waits for the console, a client or an event: a result may wait for the same. Or if
@@ -281,6 +293,8 @@ pub struct Claims<'a> {
     /// The thread that has to give the result that main waits for, and is held up itself.
     giver: Option<&'a Thread>,
     queues: Vec<Queue<'a>>,
+    /// The threads that wait for each other at one object.
+    both_sides: HashSet<u32>,
 }
 
 impl<'a> Claims<'a> {
@@ -334,6 +348,9 @@ impl<'a> Claims<'a> {
             }
             Some(Place::Reader) => return Some(Claim::Idle(Reverse(depth))),
             _ => {}
+        }
+        if !is_main && thread.tid.is_some_and(|tid| self.both_sides.contains(&tid)) {
+            return Some(Claim::HeldUp);
         }
         let activity = thread_activity(thread);
         let ends = waits_for_an_end(thread);

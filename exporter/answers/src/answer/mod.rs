@@ -10,6 +10,7 @@
 
 mod activity;
 mod asked;
+mod both_sides;
 mod cause;
 mod due;
 mod dump_summary;

@@ -42,7 +42,7 @@ pub(super) fn of(facts: &Observed, cause: CauseId, root: &Site) -> Option<Mostly
         let (maker, count, all) = facts.exceptions().filter(|(maker, ..)| *maker != root.name)?;
         return Some(sampled(&maker, count, all));
     }
-    if cause != CauseId::BusyMethod {
+    if !matches!(cause, CauseId::BusyMethod | CauseId::Gc) {
         return None;
     }
     let is_recorded = facts.method.as_ref().is_some_and(|(name, _)| *name == root.name);

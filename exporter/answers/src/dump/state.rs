@@ -38,7 +38,7 @@ pub fn in_words(thread: &Thread, channel: Option<&str>) -> String {
         (Some(class), Some(address)) => format!("{class} (0x{address:08x})"),
         (Some(class), None) => class.to_owned(),
         (None, Some(address)) => format!("an object (0x{address:08x})"),
-        (None, None) => "an object that ART does not name".to_owned(),
+        (None, None) => "an object that the dump does not name".to_owned(),
     };
     if let Some(lock) = thread.awaited_lock() {
         return format!("waits for the lock of {}", object(lock.class.as_deref(), lock.address));
@@ -85,8 +85,7 @@ pub fn in_words(thread: &Thread, channel: Option<&str>) -> String {
             Some(StateKind::Waiting) => "waits",
             Some(StateKind::WithinArt | StateKind::Gc | StateKind::ClassLoading) => "waits within ART",
             Some(StateKind::WithinDalvik) => "waits within Dalvik",
-            Some(StateKind::Blocked) if detail(" ") => "waits for a lock that the dump does not name",
-            Some(StateKind::Blocked) => "waits for a lock that ART does not name",
+            Some(StateKind::Blocked) => "waits for a lock that the dump does not name",
             Some(StateKind::NotStarted) => "was not started",
             Some(StateKind::Ended) => "has ended",
             Some(StateKind::Other) => "is in a state of its own",
@@ -145,7 +144,7 @@ mod tests {
             (
                 "Blocked",
                 &["- waiting to lock an unknown object"],
-                "waits for the lock of an object that ART does not name",
+                "waits for the lock of an object that the dump does not name",
             ),
             ("Native", &[poll], "is idle: it waits for the next message"),
             ("Native", &["at a.b.C(X.java:1)"], "is in native code"),

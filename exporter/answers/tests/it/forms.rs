@@ -113,7 +113,7 @@ fn an_owner_that_is_not_named_is_the_thread_that_entered_and_does_not_wait() {
     for text in [
         "is owned, as inferred from its \"locked\" line, by\n\"Writer\" (tid 9, sysTid 909) is Native",
         "in the kernel where nothing interrupts it",
-        "waits for the lock of an object that ART does not name",
+        "waits for the lock of an object that the dump does not name",
         "OTHER PROCESSES (1; --all for their threads)\n  com.acme.other (pid 1000): 1 threads; main is Native: it is idle",
     ] {
         assert!(page.contains(text), "{text:?} is not in\n{page}");
