@@ -1,7 +1,7 @@
 //! Tells a wait whose end is due to a thread from one that is not. A thread that waits for work is idle, however long that takes;
 //! one that waits for a lock, for the result of a task or for the answer to a request is held up.
 
-use super::activity::{Activity, FrameView};
+use super::activity::{ANY, Activity, Calls, FrameView};
 use super::id::CauseId;
 use super::own::is_own;
 use super::recorded_wait::{called, of_recorded};
@@ -22,82 +22,58 @@ pub enum Due {
     Nothing,
 }
 
-/// Calls that wait for work, or end the program: the class's start, the method's start.
-const IDLE: &[(&str, &str)] = &[
-    ("java.lang.Shutdown", "halt"),
-    ("java.net.ServerSocket", "accept"),
-    ("java.net.ServerSocket", "implAccept"),
-    ("java.nio.channels.ServerSocketChannel", "accept"),
-    ("sun.nio.ch.ServerSocketChannelImpl", "accept"),
-    ("java.nio.channels.Selector", "select"),
-    ("sun.nio.ch.SelectorImpl", ""),
-    ("sun.nio.ch.EPollSelectorImpl", ""),
-    ("java.nio.file.WatchService", ""),
-    ("sun.nio.fs.AbstractWatchService", ""),
-    ("java.lang.ref.ReferenceQueue", "remove"),
-    ("java.util.concurrent.ThreadPoolExecutor", "getTask"),
-    ("java.util.concurrent.ArrayBlockingQueue", "take"),
-    ("java.util.concurrent.ArrayBlockingQueue", "poll"),
-    ("java.util.concurrent.BlockingDeque", "take"),
-    ("java.util.concurrent.BlockingQueue", "take"),
-    ("java.util.concurrent.BlockingQueue", "poll"),
-    ("java.util.concurrent.DelayQueue", ""),
-    ("java.util.concurrent.LinkedBlockingDeque", "take"),
-    ("java.util.concurrent.LinkedBlockingDeque", "poll"),
-    ("java.util.concurrent.LinkedBlockingQueue", "take"),
-    ("java.util.concurrent.LinkedBlockingQueue", "poll"),
-    ("java.util.concurrent.LinkedTransferQueue", "take"),
-    ("java.util.concurrent.LinkedTransferQueue", "poll"),
-    ("java.util.concurrent.PriorityBlockingQueue", ""),
-    ("java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue", ""),
-    ("java.util.concurrent.SynchronousQueue", "take"),
-    ("java.util.concurrent.SynchronousQueue", "poll"),
-    ("java.util.concurrent.ForkJoinPool", "awaitWork"),
-    ("java.util.concurrent.ForkJoinPool", "runWorker"),
+/// Calls that wait for work, or end the program.
+const IDLE: &[Calls] = &[
+    ("java.lang.", &["Shutdown"], &["halt"]),
+    ("java.net.", &["ServerSocket"], &["accept", "implAccept"]),
+    ("", &["java.nio.channels.ServerSocketChannel", "sun.nio.ch.ServerSocketChannelImpl"], &["accept"]),
+    ("java.nio.channels.", &["Selector"], &["select"]),
+    ("sun.nio.ch.", &["SelectorImpl", "EPollSelectorImpl"], ANY),
+    ("java.util.concurrent.", &["DelayQueue", "ScheduledThreadPoolExecutor$DelayedWorkQueue"], ANY),
+    ("java.util.concurrent.", &["PriorityBlockingQueue"], ANY),
+    ("", &["java.nio.file.WatchService", "sun.nio.fs.AbstractWatchService"], ANY),
+    ("java.lang.ref.", &["ReferenceQueue"], &["remove"]),
+    ("java.util.concurrent.", &["ThreadPoolExecutor"], &["getTask"]),
+    ("java.util.concurrent.", &["ArrayBlockingQueue", "LinkedTransferQueue"], &["take", "poll"]),
+    ("java.util.concurrent.", &["BlockingQueue", "SynchronousQueue"], &["take", "poll"]),
+    ("java.util.concurrent.", &["LinkedBlockingDeque", "LinkedBlockingQueue"], &["take", "poll"]),
+    ("java.util.concurrent.", &["BlockingDeque"], &["take"]),
+    ("java.util.concurrent.", &["ForkJoinPool"], &["awaitWork", "runWorker"]),
 ];
 
 /// Calls of libraries that wait for the result of a task, some of them at a queue.
-const BLOCKING_GETS: &[(&str, &str)] = &[
-    ("io.reactivex.", "blocking"),
-    ("reactor.core.publisher.", "block"),
-    ("com.google.common.util.concurrent.", "get"),
-    ("io.netty.util.concurrent.", "get"),
-    ("kotlinx.coroutines.BuildersKt", "runBlocking"),
+const BLOCKING_GETS: &[Calls] = &[
+    ("io.reactivex.", ANY, &["blocking"]),
+    ("reactor.core.publisher.", ANY, &["block"]),
+    ("com.google.common.util.concurrent.", ANY, &["get"]),
+    ("io.netty.util.concurrent.", ANY, &["get"]),
+    ("kotlinx.coroutines.", &["BuildersKt"], &["runBlocking"]),
 ];
 
 /// Calls that wait for the result of a task.
-const RESULTS: &[(&str, &str)] = &[
-    ("java.util.concurrent.FutureTask", "get"),
-    ("java.util.concurrent.FutureTask", "awaitDone"),
-    ("java.util.concurrent.CompletableFuture", ""),
-    ("java.util.concurrent.ForkJoinTask", ""),
+const RESULTS: &[Calls] = &[
+    ("java.util.concurrent.", &["FutureTask"], &["get", "awaitDone"]),
+    ("java.util.concurrent.", &["CompletableFuture", "ForkJoinTask"], ANY),
 ];
 
 /// Other calls whose end is owed.
-const OWED: &[(&str, &str)] = &[
-    ("java.util.concurrent.Semaphore", "acquire"),
-    ("java.util.concurrent.Semaphore", "tryAcquire"),
-    ("java.util.concurrent.locks.ReentrantLock", ""),
-    ("java.util.concurrent.locks.ReentrantReadWriteLock", ""),
-    ("java.util.concurrent.locks.StampedLock", ""),
-    ("java.util.concurrent.ArrayBlockingQueue", "put"),
-    ("java.util.concurrent.LinkedBlockingQueue", "put"),
-    ("java.util.concurrent.LinkedBlockingDeque", "put"),
-    ("java.util.concurrent.SynchronousQueue", "put"),
-    ("java.util.concurrent.LinkedTransferQueue", "transfer"),
-    ("java.util.concurrent.CyclicBarrier", ""),
-    ("java.util.concurrent.Phaser", ""),
-    ("java.util.concurrent.Exchanger", ""),
+const OWED: &[Calls] = &[
+    ("java.util.concurrent.", &["Semaphore"], &["acquire", "tryAcquire"]),
+    ("java.util.concurrent.locks.", &["ReentrantLock", "ReentrantReadWriteLock", "StampedLock"], ANY),
+    ("java.util.concurrent.", &["CyclicBarrier", "Phaser", "Exchanger"], ANY),
     // `System.exit` waits for the hooks of the shutdown.
-    ("java.lang.ApplicationShutdownHooks", ""),
+    ("java.lang.", &["ApplicationShutdownHooks"], ANY),
+    ("java.util.concurrent.", &["ArrayBlockingQueue"], &["put"]),
+    ("java.util.concurrent.", &["LinkedBlockingQueue", "LinkedBlockingDeque", "SynchronousQueue"], &["put"]),
+    ("java.util.concurrent.", &["LinkedTransferQueue"], &["transfer"]),
 ];
 
 /// The buffer of the console, and of other files.
-const BUFFERED: &[(&str, &str)] = &[("java.io.BufferedInputStream", "")];
+const BUFFERED: &[Calls] = &[("java.io.", &["BufferedInputStream"], ANY)];
 
-/// True for a call of a method of these rows.
-fn is_one_of(rows: &[(&str, &str)], frame: &FrameView<'_>) -> bool {
-    matches!(frame, FrameView::Java { class, method, .. } if rows.iter().any(|(of, name)| class.starts_with(of) && method.starts_with(name)))
+/// True for a call of one of these rows.
+fn is_one_of(rows: &[Calls], frame: &FrameView<'_>) -> bool {
+    rows.iter().any(|row| frame.is_one_of(row))
 }
 
 /// By a dump.
@@ -107,7 +83,7 @@ pub fn due_to_dumped(thread: &Thread) -> Due {
     let inner: Vec<FrameView<'_>> = stack::seen(thread)
         .take_while(|frame| !matches!(frame, FrameView::Java { class, .. } if is_own(class)))
         .collect();
-    let has = |rows: &[(&str, &str)]| inner.iter().any(|frame| is_one_of(rows, frame));
+    let has = |rows: &[Calls]| inner.iter().any(|frame| is_one_of(rows, frame));
     if has(BLOCKING_GETS) {
         return Due::Result;
     }

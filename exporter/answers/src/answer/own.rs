@@ -4,53 +4,16 @@
 const JDK: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
 
 /// Packages of the platform, of Kotlin, and of libraries that only carry out what the app requests.
-const LIBRARIES: &[&str] = &[
-    "android.",
-    "androidx.",
-    "com.android.",
-    "kotlin.",
-    "kotlinx.",
-    "dalvik.",
-    "libcore.",
-    "org.json.",
-    "org.apache.harmony.",
-    "org.apache.http.",
-    "org.xmlpull.",
-    "org.chromium.",
-    "org.conscrypt.",
-    "WebViewChromium",
-    "com.google.android.",
-    "com.google.common.",
-    "com.google.gson.",
-    "com.google.firebase.",
-    "com.google.protobuf.",
-    "com.squareup.moshi.",
-    "okhttp3.",
-    "com.squareup.okhttp.",
-    "okio.",
-    "retrofit2.",
-    "dagger.",
-    "rx.",
-    "io.reactivex.",
-    "com.bumptech.glide.",
-    "coil.",
-    "net.sqlcipher.",
-    "net.zetetic.",
-    "io.requery.android.database.",
-    "org.sqlite.",
-    "io.flutter.",
-    "com.unity3d.",
-    "com.facebook.react.",
-    "com.facebook.jni.",
-    "com.facebook.hermes.",
-    "com.epicgames.",
-    "com.swmansion.",
-    "app.rive.",
-    "org.cocos2dx.",
-    "com.badlogic.gdx.",
-    "org.godotengine.",
-    "J.",
-    "dev.anrscope.",
+const LIBRARIES: &[&[&str]] = &[
+    &["android.", "androidx.", "com.android.", "dalvik.", "libcore.", "com.google.android."],
+    &["kotlin.", "kotlinx.", "J.", "WebViewChromium", "org.chromium.", "org.conscrypt.", "org.json."],
+    &["org.apache.harmony.", "org.apache.http.", "org.xmlpull.", "com.google.common.", "com.google.gson."],
+    &["com.google.firebase.", "com.google.protobuf.", "com.squareup.moshi.", "com.squareup.okhttp."],
+    &["okhttp3.", "okio.", "retrofit2.", "dagger.", "rx.", "io.reactivex.", "com.bumptech.glide.", "coil."],
+    &["net.sqlcipher.", "net.zetetic.", "io.requery.android.database.", "org.sqlite."],
+    &["io.flutter.", "com.unity3d.", "com.epicgames.", "com.swmansion.", "app.rive.", "org.cocos2dx."],
+    &["com.facebook.react.", "com.facebook.jni.", "com.facebook.hermes.", "com.badlogic.gdx."],
+    &["org.godotengine.", "dev.anrscope."],
 ];
 
 /// Returns true if a class is the JDK's.
@@ -70,7 +33,7 @@ pub fn is_own(class: &str) -> bool {
     !class.is_empty()
         && !made
         && !is_of_jdk(class)
-        && !LIBRARIES.iter().any(|package| class.starts_with(package))
+        && !LIBRARIES.iter().copied().flatten().any(|package| class.starts_with(package))
 }
 
 /// Returns true if a mapped file is the app's own: installed with it, or inside its APK.

@@ -8,21 +8,12 @@ use super::own::is_own;
 use crate::waited::Waited;
 
 /// Parts of the classes whose objects threads are parked for, and the cause.
-const PARKED_FOR: &[(&str, CauseId)] = &[
-    ("kotlinx.coroutines.BlockingCoroutine", CauseId::RunBlocking),
-    ("Semaphore", CauseId::PermitWait),
-    ("Lock", CauseId::LockWait),
-    ("$ConditionObject", CauseId::FutureWait),
-    ("Future", CauseId::FutureWait),
-    ("ForkJoin", CauseId::FutureWait),
-    ("CountDownLatch", CauseId::FutureWait),
-    ("CyclicBarrier", CauseId::FutureWait),
-    ("Phaser", CauseId::FutureWait),
-    ("Exchanger", CauseId::FutureWait),
-    ("Queue", CauseId::FutureWait),
-    ("Deque", CauseId::FutureWait),
-    ("Executor", CauseId::FutureWait),
-    ("Tasks", CauseId::FutureWait),
+const PARKED_FOR: &[(&[&str], CauseId)] = &[
+    (&["kotlinx.coroutines.BlockingCoroutine"], CauseId::RunBlocking),
+    (&["Semaphore"], CauseId::PermitWait),
+    (&["Lock"], CauseId::LockWait),
+    (&["$ConditionObject", "Future", "ForkJoin", "CountDownLatch", "CyclicBarrier"], CauseId::FutureWait),
+    (&["Phaser", "Exchanger", "Queue", "Deque", "Executor", "Tasks"], CauseId::FutureWait),
 ];
 
 /// The cause by what is recorded of a wait. A blocking call of which no table says what it waits for is no more than that.
@@ -58,9 +49,9 @@ fn parked_for(class: Option<&str>) -> CauseId {
     let class = class.unwrap_or_default();
     // `ReentrantLock$NonfairSync`, but not its condition.
     let condition = class.ends_with("$ConditionObject");
-    let row = PARKED_FOR
-        .iter()
-        .find(|(part, cause)| class.contains(part) && !(condition && *cause == CauseId::LockWait));
+    let is_of = |parts: &[&str]| parts.iter().any(|part| class.contains(part));
+    let row =
+        PARKED_FOR.iter().find(|(parts, cause)| is_of(parts) && !(condition && *cause == CauseId::LockWait));
     row.map_or(CauseId::Park, |(_, cause)| *cause)
 }
 

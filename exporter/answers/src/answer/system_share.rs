@@ -97,19 +97,10 @@ pub struct SystemShare {
 
 /// Threads of the collectors of ART (`libcore/libart/src/main/java/java/lang/Daemons.java`) and HotSpot (`src/hotspot/share/gc`).
 fn collects(name: &str) -> bool {
-    [
-        "HeapTaskDaemon",
-        "GC Thread#",
-        "G1 ",
-        "ParGC Thread",
-        "ZWorker",
-        "ZDriver",
-        "ZCollector",
-        "Shenandoah",
-        "VM Thread",
-    ]
-    .iter()
-    .any(|prefix| name.starts_with(prefix))
+    let of_art = ["HeapTaskDaemon"];
+    let of_hotspot =
+        ["GC Thread#", "G1 ", "ParGC Thread", "ZWorker", "ZDriver", "ZCollector", "Shenandoah", "VM Thread"];
+    of_art.iter().chain(&of_hotspot).any(|prefix| name.starts_with(prefix))
 }
 
 /// A name without the number that tells the threads of a pool apart.

@@ -43,25 +43,20 @@ pub struct Subject {
 
 /// The first row whose text is contained in the subject, ignoring case, determines the kind. The texts are
 /// those of InputDispatcher, ActiveServices, BroadcastQueue, JobServiceContext and AnrHelper.
-const KINDS: [(&str, AnrKind); 18] = [
-    ("does not have a focused window", AnrKind::NoFocusedWindow),
-    ("no window has focus", AnrKind::NoFocusedWindow),
-    ("gpu hang", AnrKind::GpuHang),
-    ("app requested: ", AnrKind::AppRequested),
-    ("input dispatching timed out", AnrKind::InputDispatching),
-    ("input event dispatching timed out", AnrKind::InputDispatching),
-    ("keydispatchingtimedout", AnrKind::InputDispatching),
-    ("startforegroundservice() did not then call", AnrKind::StartForegroundService),
-    ("a foreground service of ", AnrKind::ForegroundServiceTimeout),
-    ("executing service ", AnrKind::ExecutingService),
-    ("broadcast of ", AnrKind::Broadcast),
-    ("contentprovider not responding", AnrKind::ContentProvider),
-    ("content provider", AnrKind::ContentProvider),
-    ("no response to onstartjob", AnrKind::JobService),
-    ("no response to onstopjob", AnrKind::JobService),
-    ("timed out while trying to bind", AnrKind::JobService),
-    ("time-out while trying to bind", AnrKind::JobService),
-    ("failed to complete startup", AnrKind::ProcessStart),
+const KINDS: [(AnrKind, &[&str]); 13] = [
+    (AnrKind::NoFocusedWindow, &["does not have a focused window", "no window has focus"]),
+    (AnrKind::GpuHang, &["gpu hang"]),
+    (AnrKind::AppRequested, &["app requested: "]),
+    (AnrKind::InputDispatching, &["input dispatching timed out", "input event dispatching timed out"]),
+    (AnrKind::InputDispatching, &["keydispatchingtimedout"]),
+    (AnrKind::StartForegroundService, &["startforegroundservice() did not then call"]),
+    (AnrKind::ForegroundServiceTimeout, &["a foreground service of "]),
+    (AnrKind::ExecutingService, &["executing service "]),
+    (AnrKind::Broadcast, &["broadcast of "]),
+    (AnrKind::ContentProvider, &["contentprovider not responding", "content provider"]),
+    (AnrKind::JobService, &["no response to onstartjob", "no response to onstopjob"]),
+    (AnrKind::JobService, &["timed out while trying to bind", "time-out while trying to bind"]),
+    (AnrKind::ProcessStart, &["failed to complete startup"]),
 ];
 
 impl Subject {
@@ -70,8 +65,8 @@ impl Subject {
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
         let lower = text.to_ascii_lowercase();
-        let kind =
-            KINDS.iter().find(|(part, _)| lower.contains(part)).map_or(AnrKind::Other, |(_, kind)| *kind);
+        let row = KINDS.iter().find(|(_, parts)| parts.iter().any(|part| lower.contains(part)));
+        let kind = row.map_or(AnrKind::Other, |(kind, _)| *kind);
         let waited = lower.find("waited ").and_then(|at| {
             let rest = &lower[at + 7..];
             let digits = rest.bytes().take_while(u8::is_ascii_digit).count();

@@ -23,29 +23,19 @@ pub(crate) enum StateKind {
 }
 
 /// In lower case.
-const STATES: [(&str, StateKind); 22] = [
-    ("runnable", StateKind::Running),
-    ("running", StateKind::Running),
-    ("native", StateKind::Native),
-    ("suspended", StateKind::Suspended),
-    ("sleeping", StateKind::Sleeping),
-    ("waiting", StateKind::Waiting),
-    ("timedwaiting", StateKind::Waiting),
-    ("timed_waiting", StateKind::Waiting),
-    ("timed_wait", StateKind::Waiting),
-    ("wait", StateKind::Waiting),
-    ("in object.wait()", StateKind::Waiting),
-    ("waiting on condition", StateKind::Waiting),
-    ("blocked", StateKind::Blocked),
-    ("monitor", StateKind::Blocked),
-    ("waitingforgctocomplete", StateKind::Gc),
-    ("waitingperforminggc", StateKind::Gc),
-    ("waitingforgcthreadflip", StateKind::Gc),
-    ("waitingforclassloading", StateKind::ClassLoading),
-    ("vmwait", StateKind::WithinDalvik),
-    ("new", StateKind::NotStarted),
-    ("created", StateKind::NotStarted),
-    ("terminated", StateKind::Ended),
+const STATES: [(StateKind, &[&str]); 12] = [
+    (StateKind::Running, &["runnable", "running"]),
+    (StateKind::Native, &["native"]),
+    (StateKind::Suspended, &["suspended"]),
+    (StateKind::Sleeping, &["sleeping"]),
+    (StateKind::Waiting, &["waiting", "timedwaiting", "timed_waiting", "timed_wait", "wait"]),
+    (StateKind::Waiting, &["in object.wait()", "waiting on condition"]),
+    (StateKind::Blocked, &["blocked", "monitor"]),
+    (StateKind::Gc, &["waitingforgctocomplete", "waitingperforminggc", "waitingforgcthreadflip"]),
+    (StateKind::ClassLoading, &["waitingforclassloading"]),
+    (StateKind::WithinDalvik, &["vmwait"]),
+    (StateKind::NotStarted, &["new", "created"]),
+    (StateKind::Ended, &["terminated"]),
 ];
 
 impl From<&str> for StateKind {
@@ -53,7 +43,7 @@ impl From<&str> for StateKind {
     fn from(state: &str) -> Self {
         let state = state.to_ascii_lowercase();
         let word = state.split_once(" (").map_or(state.as_str(), |(word, _)| word);
-        let known = STATES.iter().find(|(name, _)| *name == word).map(|(_, kind)| *kind);
+        let known = STATES.iter().find(|(_, words)| words.contains(&word)).map(|(kind, _)| *kind);
         known.unwrap_or_else(|| match word {
             _ if word.starts_with("waiting for monitor entry") => Self::Blocked,
             _ if word.starts_with("waiting") => Self::WithinArt,

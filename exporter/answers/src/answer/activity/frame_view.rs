@@ -1,5 +1,12 @@
 //! A stack frame in the terms of the classification, independent of its source.
 
+/// Calls of one package: its name, the starts of its classes' names, and the starts of their methods' names. For example,
+/// `("java.util.concurrent.", &["Semaphore"], &["acquire", "tryAcquire"])`.
+pub(crate) type Calls = (&'static str, &'static [&'static str], &'static [&'static str]);
+
+/// All classes of a package, or all methods of a class.
+pub(crate) const ANY: &[&str] = &[""];
+
 /// A frame of a stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FrameView<'a> {
@@ -29,6 +36,13 @@ impl<'a> FrameView<'a> {
         let (name, place) = line.split_once('(').unwrap_or((line, ""));
         let (class, method) = parts(name);
         Self::Java { class, method, native: place.starts_with("Native") }
+    }
+
+    /// True for one of these calls.
+    pub(crate) fn is_one_of(&self, (package, classes, methods): &Calls) -> bool {
+        let Self::Java { class, method, .. } = self else { return false };
+        class.strip_prefix(package).is_some_and(|name| classes.iter().any(|start| name.starts_with(start)))
+            && methods.iter().any(|start| method.starts_with(start))
     }
 
     /// True for a call of the method `a.b.C.d`.

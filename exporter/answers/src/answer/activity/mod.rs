@@ -20,6 +20,7 @@ use tables::{
     STANDARD_FUNCTIONS, SYSTEM_CALLS,
 };
 
+pub(super) use frame_view::{ANY, Calls};
 pub use frame_view::{FrameView, parts};
 
 /// The activity of a thread.
@@ -128,6 +129,11 @@ impl<'a> Inner<'a> {
         self.natives().any(|(symbol, _)| contains_one(symbol, parts))
     }
 
+    /// True if only the dump stopped the thread.
+    fn is_stopped(&self) -> bool {
+        DUMP_FUNCTIONS.iter().any(|parts| self.has_native(parts))
+    }
+
     fn java(&self) -> Option<FrameView<'a>> {
         self.frames.iter().find(|frame| matches!(frame, FrameView::Java { .. })).copied()
     }
@@ -158,8 +164,7 @@ impl<'a> Inner<'a> {
             return Some(cause);
         }
         if polls {
-            let stopped = self.has_native(DUMP_FUNCTIONS);
-            return Some(if stopped { CauseId::StoppedByDump } else { CauseId::Idle });
+            return Some(if self.is_stopped() { CauseId::StoppedByDump } else { CauseId::Idle });
         }
         in_kernel(inner, &[CauseId::Fsync, CauseId::NetworkIo]).or_else(|| in_call(inner))
     }
@@ -171,13 +176,14 @@ impl<'a> Inner<'a> {
         let art = self.natives().take(WAITING_FRAMES).any(|(symbol, library)| {
             symbol.contains("art::") || symbol.starts_with("_ZN3art") || library.ends_with("libart.so")
         });
-        let locks = |(symbol, _): (&str, &str)| contains_one(symbol, MUTEX_FUNCTIONS);
+        let locks =
+            |(symbol, _): (&str, &str)| MUTEX_FUNCTIONS.iter().any(|parts| contains_one(symbol, parts));
         if !art && self.natives().take(WAITING_FRAMES).any(locks) {
             return Activity::Of(CauseId::NativeLock);
         }
         let kind = StateKind::from(state);
         let runs = matches!(kind, StateKind::Running | StateKind::Suspended);
-        let stopped = self.has_native(DUMP_FUNCTIONS);
+        let stopped = self.is_stopped();
         let is_native = kind == StateKind::Native;
         match self.java().or(self.own) {
             None if has_native && stopped && runs => Activity::Of(CauseId::StoppedByDump),
@@ -226,11 +232,8 @@ pub(crate) fn is_poll(frame: FrameView<'_>) -> bool {
 }
 
 fn in_java(inner: &[FrameView<'_>]) -> Option<CauseId> {
-    let fits = |frame: &FrameView<'_>, (of, name): &(&str, &str)| matches!(frame, FrameView::Java { class, method, .. } if class.starts_with(of) && method.starts_with(name));
-    JAVA_METHODS
-        .iter()
-        .find(|(_, rows)| inner.iter().any(|frame| rows.iter().any(|row| fits(frame, row))))
-        .map(|(cause, _)| *cause)
+    let row = JAVA_METHODS.iter().find(|(_, calls)| inner.iter().any(|frame| frame.is_one_of(calls)));
+    row.map(|(cause, _)| *cause)
 }
 
 /// True if HotSpot reads text through the buffer that `System.in` and another program's output have: who reads a file as text
@@ -281,9 +284,9 @@ fn contains_one(symbol: &str, parts: &[&str]) -> bool {
 pub fn is_stub(frame: FrameView<'_>) -> bool {
     let FrameView::Native { symbol, library } = frame else { return false };
     let file = library.rsplit(['/', '!']).next().unwrap_or_default();
-    let named = |of: &[&str]| of.iter().any(|start| file.starts_with(start));
-    let of_the_standard_library = || STANDARD_FUNCTIONS.iter().any(|start| symbol.starts_with(start));
-    named(C_LIBRARIES) || of_the_standard_library()
+    let starts =
+        |text: &str, of: &[&[&str]]| of.iter().copied().flatten().any(|start| text.starts_with(start));
+    starts(file, C_LIBRARIES) || starts(symbol, STANDARD_FUNCTIONS)
 }
 
 /// `IPackageManager.getPackageInfo`, where a frame is the client's side of an interface that the AIDL compiler made.

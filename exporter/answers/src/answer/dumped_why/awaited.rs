@@ -1,6 +1,6 @@
 //! What a thread waits for another thread to do, from the frames between its innermost one and the app's code.
 
-use crate::answer::activity::{FrameView, is_poll};
+use crate::answer::activity::{ANY, FrameView, is_poll};
 use crate::answer::own::is_own;
 use crate::dump::{Frame, JavaFrame, StateKind, Thread};
 use Awaited as A;
@@ -43,52 +43,39 @@ pub(super) enum Awaited {
     Notification,
 }
 
-/// Class or package, start of the method's name, and what is awaited; the first row that matches a frame counts.
-const ROWS: &[(&str, &str, Awaited)] = &[
-    ("android.app.Instrumentation", "runOnMainSync", A::Main),
-    ("android.app.Instrumentation", "waitForIdleSync", A::Main),
-    ("android.app.Instrumentation$SyncRunnable", "waitForComplete", A::Main),
-    ("android.os.Handler", "runWithScissors", A::Handler),
-    ("android.os.Handler$BlockingRunnable", "postAndWait", A::Handler),
-    ("kotlinx.coroutines.BlockingCoroutine", "joinBlocking", A::Coroutine),
-    ("kotlinx.coroutines.BuildersKt", "runBlocking", A::Coroutine),
-    ("com.google.android.gms.tasks.Tasks", "await", A::OpenFuture),
-    ("com.google.common.util.concurrent.AbstractFuture", "get", A::OpenFuture),
-    ("com.google.common.util.concurrent.AbstractFutureState", "blockingGet", A::OpenFuture),
-    ("androidx.concurrent.futures.AbstractResolvableFuture", "get", A::OpenFuture),
-    ("io.reactivex.", "blocking", A::Stream),
-    ("reactor.core.publisher.", "block", A::Stream),
-    ("java.util.concurrent.AbstractExecutorService", "invokeA", A::Tasks),
-    ("java.util.concurrent.ExecutorCompletionService", "take", A::Tasks),
-    ("java.util.concurrent.FutureTask", "get", A::FutureTask),
-    ("java.util.concurrent.FutureTask", "awaitDone", A::FutureTask),
-    ("java.util.concurrent.CompletableFuture", "get", A::OpenFuture),
-    ("java.util.concurrent.CompletableFuture", "join", A::OpenFuture),
-    ("java.util.concurrent.CompletableFuture", "waitingGet", A::OpenFuture),
-    ("java.util.concurrent.CompletableFuture", "timedGet", A::OpenFuture),
-    ("java.util.concurrent.ForkJoinPool", "invokeA", A::Tasks),
-    ("java.util.concurrent.ForkJoinPool", "awaitTermination", A::Executor),
-    ("java.util.concurrent.ThreadPoolExecutor", "awaitTermination", A::Executor),
-    ("java.util.concurrent.ForkJoinTask", "get", A::ForkJoinTask),
-    ("java.util.concurrent.ForkJoinTask", "join", A::ForkJoinTask),
-    ("java.util.concurrent.ForkJoinTask", "awaitDone", A::ForkJoinTask),
-    ("java.util.concurrent.ForkJoinTask", "doJoin", A::ForkJoinTask),
-    ("java.util.concurrent.ForkJoinTask", "externalAwaitDone", A::ForkJoinTask),
-    ("java.util.concurrent.ForkJoinTask", "externalInterruptibleAwaitDone", A::ForkJoinTask),
-    ("java.util.concurrent.CountDownLatch", "await", A::Latch),
-    ("java.util.concurrent.CyclicBarrier", "await", A::Latch),
-    ("java.util.concurrent.CyclicBarrier", "dowait", A::Latch),
-    ("java.util.concurrent.Phaser", "await", A::Latch),
-    ("android.os.ConditionVariable", "block", A::Latch),
-    ("java.lang.Thread", "join", A::Join),
-    ("java.util.concurrent.ArrayBlockingQueue", "", A::Queue),
-    ("java.util.concurrent.LinkedBlockingQueue", "", A::Queue),
-    ("java.util.concurrent.LinkedBlockingDeque", "", A::Queue),
-    ("java.util.concurrent.PriorityBlockingQueue", "", A::Queue),
-    ("java.util.concurrent.DelayQueue", "", A::Queue),
-    ("java.util.concurrent.SynchronousQueue", "", A::Queue),
-    ("java.util.concurrent.LinkedTransferQueue", "", A::Queue),
-    ("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject", "await", A::Condition),
+/// Classes of a package, or all whose names begin with it, the starts of their methods' names, and what is awaited; the first row
+/// that matches a frame counts.
+const ROWS: &[(&str, &[&str], &[&str], Awaited)] = &[
+    ("android.app.", &["Instrumentation"], &["runOnMainSync", "waitForIdleSync"], A::Main),
+    ("android.app.", &["Instrumentation$SyncRunnable"], &["waitForComplete"], A::Main),
+    ("android.os.", &["Handler"], &["runWithScissors"], A::Handler),
+    ("android.os.", &["Handler$BlockingRunnable"], &["postAndWait"], A::Handler),
+    ("kotlinx.coroutines.", &["BlockingCoroutine"], &["joinBlocking"], A::Coroutine),
+    ("kotlinx.coroutines.BuildersKt", ANY, &["runBlocking"], A::Coroutine),
+    ("com.google.android.gms.tasks.", &["Tasks"], &["await"], A::OpenFuture),
+    ("com.google.common.util.concurrent.", &["AbstractFuture"], &["get"], A::OpenFuture),
+    ("com.google.common.util.concurrent.", &["AbstractFutureState"], &["blockingGet"], A::OpenFuture),
+    ("androidx.concurrent.futures.", &["AbstractResolvableFuture"], &["get"], A::OpenFuture),
+    ("io.reactivex.", ANY, &["blocking"], A::Stream),
+    ("reactor.core.publisher.", ANY, &["block"], A::Stream),
+    ("java.util.concurrent.", &["AbstractExecutorService"], &["invokeA"], A::Tasks),
+    ("java.util.concurrent.", &["ExecutorCompletionService"], &["take"], A::Tasks),
+    ("java.util.concurrent.", &["FutureTask"], &["get", "awaitDone"], A::FutureTask),
+    ("java.util.concurrent.", &["CompletableFuture"], &["get", "join", "waitingGet"], A::OpenFuture),
+    ("java.util.concurrent.", &["CompletableFuture"], &["timedGet"], A::OpenFuture),
+    ("java.util.concurrent.", &["ForkJoinPool"], &["invokeA"], A::Tasks),
+    ("java.util.concurrent.", &["ForkJoinPool", "ThreadPoolExecutor"], &["awaitTermination"], A::Executor),
+    ("java.util.concurrent.", &["ForkJoinTask"], &["get", "join", "awaitDone", "doJoin"], A::ForkJoinTask),
+    ("java.util.concurrent.", &["ForkJoinTask"], &["externalAwaitDone"], A::ForkJoinTask),
+    ("java.util.concurrent.", &["ForkJoinTask"], &["externalInterruptibleAwaitDone"], A::ForkJoinTask),
+    ("java.util.concurrent.", &["CountDownLatch", "Phaser"], &["await"], A::Latch),
+    ("java.util.concurrent.", &["CyclicBarrier"], &["await", "dowait"], A::Latch),
+    ("android.os.", &["ConditionVariable"], &["block"], A::Latch),
+    ("java.lang.", &["Thread"], &["join"], A::Join),
+    ("java.util.concurrent.", &["ArrayBlockingQueue", "LinkedBlockingQueue"], ANY, A::Queue),
+    ("java.util.concurrent.", &["LinkedBlockingDeque", "PriorityBlockingQueue"], ANY, A::Queue),
+    ("java.util.concurrent.", &["DelayQueue", "SynchronousQueue", "LinkedTransferQueue"], ANY, A::Queue),
+    ("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject", ANY, &["await"], A::Condition),
 ];
 
 impl Awaited {
@@ -103,12 +90,12 @@ impl Awaited {
         let mut notified = first.class == "java.lang.Object";
         let mut found: Option<usize> = None;
         for frame in std::iter::once(first).chain(inner) {
-            let fits = |(class, method, _): &&(&str, &str, Self)| {
-                let of_builders = *class == "kotlinx.coroutines.BuildersKt" && frame.class.starts_with(class);
-                let of_package = class.ends_with('.') && frame.class.starts_with(class);
-                (frame.class == *class || of_builders || of_package) && frame.method.starts_with(method)
+            let fits = |(package, classes, methods, _): &(&str, &[&str], &[&str], Self)| {
+                let name = frame.class.strip_prefix(package);
+                name.is_some_and(|name| *classes == ANY || classes.contains(&name))
+                    && methods.iter().any(|start| frame.method.starts_with(start))
             };
-            if let Some(row) = ROWS.iter().position(|row| fits(&row)) {
+            if let Some(row) = ROWS.iter().position(fits) {
                 found = Some(found.map_or(row, |best| best.min(row)));
             }
             // Until Android 9 a thread parks by Object.wait.
@@ -117,7 +104,7 @@ impl Awaited {
                 break;
             }
         }
-        found.map(|row| ROWS[row].2).or(notified.then_some(Self::Notification))
+        found.map(|row| ROWS[row].3).or(notified.then_some(Self::Notification))
     }
 
     /// Whether only a thread that runs the task ends this wait: no callback, no message, no other code.

@@ -29,18 +29,10 @@ const RUNS_A_TASK: &[(&str, &str)] = &[
     ("kotlin.coroutines.jvm.internal.BaseContinuationImpl", "resumeWith"),
 ];
 /// Classes whose frames show no work of a thread's own: the starts of their names.
-const PLATFORM: &[&str] = &[
-    "java.lang.",
-    "java.util.Timer",
-    "java.util.concurrent.",
-    "jdk.internal.",
-    "sun.misc.",
-    "dalvik.system.",
-    "libcore.",
-    "android.os.Looper",
-    "android.os.MessageQueue",
-    "android.os.HandlerThread",
-    "com.android.internal.os.",
+const PLATFORM: &[&[&str]] = &[
+    &["java.lang.", "java.util.Timer", "java.util.concurrent.", "jdk.internal.", "sun.misc."],
+    &["dalvik.system.", "libcore.", "android.os.Looper", "android.os.MessageQueue"],
+    &["android.os.HandlerThread", "com.android.internal.os."],
 ];
 /// Threads that other processes use, and the one that writes the dump: the starts of their names.
 const OF_OTHERS: &[&str] = &["Binder", "binder:", "HwBinder", "hwbinder:", "Attach Listener"];
@@ -117,7 +109,7 @@ fn is_of_a_stream(frame: &JavaFrame) -> bool {
 }
 
 fn is_platform(frame: &JavaFrame) -> bool {
-    PLATFORM.iter().any(|start| frame.class.starts_with(start))
+    PLATFORM.iter().copied().flatten().any(|start| frame.class.starts_with(start))
 }
 
 fn is_among(frame: &JavaFrame, of: &[(&str, &str)]) -> bool {

@@ -5,44 +5,16 @@
 use crate::dump::limits::cut;
 
 /// How lines of a thread, of a head or of a report begin.
-const LINE_BEGINNINGS: [&str; 37] = [
-    "- waiting to lock ",
-    "- waiting on ",
-    "- waiting to re-lock ",
-    "- sleeping on ",
-    "- locked ",
-    "- parking to wait for ",
-    "| group=",
-    "| sysTid=",
-    "| state=",
-    "| stack=",
-    "| held mutexes=",
-    "native: #",
-    "native: (",
-    "kernel: ",
-    "(no managed stack frames)",
-    "... repeated ",
-    "----- pid ",
-    "----- end ",
-    "----- Waiting Channels: pid ",
-    "----- dumping pid: ",
-    "----- Output from /proc/pressure/",
-    "----- End output from /proc/pressure/",
-    "--- CriticalEventLog ---",
-    "Cmd line: ",
-    "Cmdline: ",
-    "Build fingerprint: ",
-    "Build type: ",
-    "ABI: '",
-    "Heap: ",
-    "DALVIK THREADS",
-    "RssHwmKb: ",
-    "suspend all histogram:",
-    "java.lang.Thread.State: ",
-    "Locked ownable synchronizers:",
-    "JNI global ref",
-    "Full thread dump ",
-    "Found one Java-level deadlock:",
+const LINE_BEGINNINGS: &[&[&str]] = &[
+    &["- waiting to lock ", "- waiting on ", "- waiting to re-lock ", "- sleeping on ", "- locked "],
+    &["- parking to wait for ", "| group=", "| sysTid=", "| state=", "| stack=", "| held mutexes="],
+    &["native: #", "native: (", "kernel: ", "(no managed stack frames)", "... repeated ", "----- pid "],
+    &["----- end ", "----- Waiting Channels: pid ", "----- dumping pid: "],
+    &["----- Output from /proc/pressure/", "----- End output from /proc/pressure/"],
+    &["--- CriticalEventLog ---", "Cmd line: ", "Cmdline: ", "Build fingerprint: ", "Build type: ", "ABI: '"],
+    &["Heap: ", "DALVIK THREADS", "RssHwmKb: ", "suspend all histogram:", "java.lang.Thread.State: "],
+    &["Locked ownable synchronizers:", "JNI global ref", "Full thread dump "],
+    &["Found one Java-level deadlock:"],
 ];
 /// Number of such beginnings in one line from which it counts as several.
 const MIN_BEGINNINGS: usize = 3;
@@ -96,7 +68,7 @@ fn begins(text: &str) -> bool {
             let digits = text[1..].bytes().take_while(u8::is_ascii_digit).count();
             digits > 0 && text[1 + digits..].trim_start().starts_with("pc ")
         }
-        _ => LINE_BEGINNINGS.iter().any(|begin| text.starts_with(begin)),
+        _ => LINE_BEGINNINGS.iter().copied().flatten().any(|begin| text.starts_with(begin)),
     }
 }
 

@@ -9,26 +9,10 @@ use crate::dump::limits::cut;
 const BLOCK_TAGS: [&str; 16] = [
     "br", "p", "div", "pre", "li", "ul", "ol", "tr", "td", "table", "body", "html", "head", "h1", "h2", "h3",
 ];
-/// Tags within a line.
-const INLINE_TAGS: [&str; 18] = [
-    "span",
-    "code",
-    "b",
-    "i",
-    "a",
-    "font",
-    "strong",
-    "em",
-    "u",
-    "tt",
-    "small",
-    "meta",
-    "title",
-    "tbody",
-    "th",
-    "style",
-    "script",
-    "blockquote",
+/// Tags within a line, or without a line of their own.
+const INLINE_TAGS: [&[&str]; 2] = [
+    &["span", "code", "b", "i", "a", "font", "strong", "em", "u", "tt", "small"],
+    &["meta", "title", "tbody", "th", "style", "script", "blockquote", "doctype"],
 ];
 /// Signs that a text is HTML.
 const SIGNS: [&str; 10] =
@@ -90,7 +74,7 @@ fn tag(from: &str, before: &str) -> (usize, Option<Rendered>) {
     }
     let shown = if BLOCK_TAGS.contains(&name.as_str()) {
         Rendered::Line
-    } else if INLINE_TAGS.contains(&name.as_str()) || name == "doctype" {
+    } else if INLINE_TAGS.iter().any(|tags| tags.contains(&name.as_str())) {
         Rendered::Nothing
     } else {
         return (1, None);
