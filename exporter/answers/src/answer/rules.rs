@@ -47,8 +47,14 @@ pub struct Rule {
     pub(super) holds: Holds,
 }
 
-const fn row(cause: CauseId, confidence: Confidence, when: &'static str, holds: Holds) -> Rule {
-    Rule { cause, confidence, when, holds }
+const fn row(cause: CauseId, confidence: Confidence, holds: Holds) -> Rule {
+    Rule { cause, confidence, when: "", holds }
+}
+
+impl Rule {
+    const fn when(self, when: &'static str) -> Self {
+        Self { when, ..self }
+    }
 }
 
 const RECORDED: &str = "recorded waits of this kind took half of the hang";
@@ -62,237 +68,148 @@ const OF_A_DUMP: &str = "the dump shows it";
 
 /// All rules, in order of evaluation.
 pub const RULES: &[Rule] = &[
-    row(
-        C::OtherProcess,
-        High,
-        "the recorder judged the signal to be another process's, or the dump is about another one",
-        other_process,
-    ),
-    row(
-        C::Debugger,
-        High,
-        "a native debugger stopped main, or all threads, for half of the hang",
-        system::debugger,
-    ),
-    row(C::Frozen, High, "the dump has main in the freezer", in_the_freezer),
-    row(C::Frozen, High, "the device slept for half of the hang", device_slept),
-    row(C::Frozen, High, "the process was frozen or stopped for half of the hang", system::frozen),
-    row(
-        C::Frozen,
-        Medium,
-        "for 10 s and half of the hang main was neither running, runnable nor sleeping",
-        stood_still,
-    ),
-    row(C::Deadlock, High, "the dump has a cycle of owners that main is in or waits for", deadlock_dumped),
-    row(
-        C::Deadlock,
-        High,
-        "recorded lock waits make a cycle that main is in or waits for",
-        deadlock_recorded,
-    ),
-    row(
-        C::Deadlock,
-        High,
-        "native stacks have a cycle of owners of mutexes that the thread is in or waits for",
-        deadlock_native,
-    ),
-    row(C::PoolDeadlock, High, IN_TURN, dumped_surely),
-    row(C::SelfMadeDeadlock, High, IN_TURN, dumped_surely),
-    row(C::PoolExhausted, High, STEPS, steps),
-    row(C::SelfMadeDeadlock, High, STEPS, steps),
-    row(C::LatchNeverCountedDown, High, STEPS, steps),
+    row(C::OtherProcess, High, other_process)
+        .when("the recorder judged the signal to be another process's, or the dump is about another one"),
+    row(C::Debugger, High, system::debugger)
+        .when("a native debugger stopped main, or all threads, for half of the hang"),
+    row(C::Frozen, High, in_the_freezer).when("the dump has main in the freezer"),
+    row(C::Frozen, High, device_slept).when("the device slept for half of the hang"),
+    row(C::Frozen, High, system::frozen).when("the process was frozen or stopped for half of the hang"),
+    row(C::Frozen, Medium, stood_still)
+        .when("for 10 s and half of the hang main was neither running, runnable nor sleeping"),
+    row(C::Deadlock, High, deadlock_dumped)
+        .when("the dump has a cycle of owners that main is in or waits for"),
+    row(C::Deadlock, High, deadlock_recorded)
+        .when("recorded lock waits make a cycle that main is in or waits for"),
+    row(C::Deadlock, High, deadlock_native)
+        .when("native stacks have a cycle of owners of mutexes that the thread is in or waits for"),
+    row(C::PoolDeadlock, High, dumped_surely).when(IN_TURN),
+    row(C::SelfMadeDeadlock, High, dumped_surely).when(IN_TURN),
+    row(C::PoolExhausted, High, steps).when(STEPS),
+    row(C::SelfMadeDeadlock, High, steps).when(STEPS),
+    row(C::LatchNeverCountedDown, High, steps).when(STEPS),
     // A condition that the thread tests first may have been true at that time, and no longer.
-    row(C::LostWakeUp, Medium, STEPS, steps),
-    row(C::PoolDeadlock, Medium, PROBABLY_IN_TURN, dumped_probably),
-    row(C::SelfMadeDeadlock, Medium, PROBABLY_IN_TURN, dumped_probably),
-    row(
-        C::PoolExhausted,
-        Medium,
-        "the dump has main waiting for a result, and all threads of a pool waiting for tasks that no thread runs",
-        dumped_probably,
+    row(C::LostWakeUp, Medium, steps).when(STEPS),
+    row(C::PoolDeadlock, Medium, dumped_probably).when(PROBABLY_IN_TURN),
+    row(C::SelfMadeDeadlock, Medium, dumped_probably).when(PROBABLY_IN_TURN),
+    row(C::PoolExhausted, Medium, dumped_probably).when(
+        "the dump has main waiting for a result, and all threads of a pool waiting for tasks that no \
+         thread runs",
     ),
-    row(C::Recovered, High, "main came back from the hang before the system asked", came_back),
-    row(C::ClockStep, Medium, "the wall clock was set back by half of the hang or more", system::clock),
-    row(
-        C::MemoryPressure,
-        High,
-        "main waited for storage in a quarter of the polls, and all tasks waited for memory 10 % of the time, or 100 \
-         pages a second were swapped in or read again",
-        system::memory,
+    row(C::Recovered, High, came_back).when("main came back from the hang before the system asked"),
+    row(C::ClockStep, Medium, system::clock).when("the wall clock was set back by half of the hang or more"),
+    row(C::MemoryPressure, High, system::memory).when(
+        "main waited for storage in a quarter of the polls, and all tasks waited for memory 10 % of \
+         the time, or 100 pages a second were swapped in or read again",
     ),
-    row(
-        C::IoOwnThreads,
-        High,
-        "main waited for storage, and other threads of the app transferred four times as much as main, and a quarter of what other processes did",
-        system::own_io,
+    row(C::IoOwnThreads, High, system::own_io).when(
+        "main waited for storage, and other threads of the app transferred four times as much as \
+         main, and a quarter of what other processes did",
     ),
-    row(
-        C::IoOtherProcesses,
-        High,
-        "main waited for storage, and other processes transferred four times as much as this one",
-        system::others_io,
+    row(C::IoOtherProcesses, High, system::others_io)
+        .when("main waited for storage, and other processes transferred four times as much as this one"),
+    row(C::SharedPreferences, High, recorded).when(RECORDED),
+    row(C::SqlitePool, High, recorded).when(RECORDED),
+    row(C::Sqlite, High, recorded).when(RECORDED),
+    row(C::RunBlocking, High, recorded_on_android)
+        .when("recorded waits of this kind took half of the hang, on Android"),
+    row(C::RunBlocking, Medium, recorded).when(RECORDED),
+    row(C::LockWait, High, recorded).when("recorded lock waits took half of the hang"),
+    row(C::BinderCall, High, recorded).when(RECORDED),
+    row(C::Fsync, High, recorded).when(RECORDED),
+    row(C::NetworkIo, High, recorded).when(RECORDED),
+    row(C::DiskIo, High, recorded).when(RECORDED),
+    row(C::ConsoleRead, Medium, recorded).when(RECORDED),
+    row(C::ProcessWait, High, recorded).when(RECORDED),
+    row(C::PermitWait, High, recorded).when(RECORDED),
+    row(C::FutureWait, High, recorded).when(RECORDED),
+    row(C::ThreadJoin, High, recorded).when(RECORDED),
+    row(C::Sleep, High, recorded).when(RECORDED),
+    row(C::ObjectWait, High, recorded).when(RECORDED),
+    row(C::Park, High, recorded).when(RECORDED),
+    row(C::BlockingCall, Medium, recorded)
+        .when("a recorded call took half of the hang, and no row says for what it waits"),
+    row(C::LockWait, High, lock_of_hang)
+        .when("the dump has main blocked at a lock, and is not a single one of a JVM"),
+    row(C::LockWait, Medium, lock_dumped).when("the dump has main blocked at a lock"),
+    row(C::LockWait, Medium, state_blocked).when("main's thread state was BLOCKED at the ANR"),
+    row(C::NativeLock, High, native_mutex)
+        .when("half of main's native stacks wait for a mutex, and its owner is known"),
+    row(C::Gc, High, system::gc).when("main did not run, and garbage collections took half of the time"),
+    row(C::MemoryPressure, High, heap_full)
+        .when("main waits for the garbage collector, and 5 % of the heap or less is free"),
+    row(C::Gc, Medium, seen).when("the dump has main waiting for the garbage collector"),
+    row(C::MemoryPressure, High, seen).when("main reclaims memory in the kernel"),
+    row(C::CpuLimit, High, system::throttled)
+        .when("main was starved, and the process throttled for half of the time polled"),
+    row(C::CpuBackground, High, system::background)
+        .when("main was starved, in a group of background processes"),
+    row(C::Thermal, High, system::thermal)
+        .when("main was starved, and the thermal status was severe or worse"),
+    row(C::CpuOwnThreads, High, system::own_threads).when(
+        "main was starved, and the app's other threads had at least as much CPU time as other \
+         processes, or half of all",
     ),
-    row(C::SharedPreferences, High, RECORDED, recorded),
-    row(C::SqlitePool, High, RECORDED, recorded),
-    row(C::Sqlite, High, RECORDED, recorded),
-    row(
-        C::RunBlocking,
-        High,
-        "recorded waits of this kind took half of the hang, on Android",
-        recorded_on_android,
+    row(C::CpuOtherProcesses, High, system::other_processes).when(
+        "main was starved, and other processes had more CPU time than the app, or the app less than \
+         a quarter of all",
     ),
-    row(C::RunBlocking, Medium, RECORDED, recorded),
-    row(C::LockWait, High, "recorded lock waits took half of the hang", recorded),
-    row(C::BinderCall, High, RECORDED, recorded),
-    row(C::Fsync, High, RECORDED, recorded),
-    row(C::NetworkIo, High, RECORDED, recorded),
-    row(C::DiskIo, High, RECORDED, recorded),
-    row(C::ConsoleRead, Medium, RECORDED, recorded),
-    row(C::ProcessWait, High, RECORDED, recorded),
-    row(C::PermitWait, High, RECORDED, recorded),
-    row(C::FutureWait, High, RECORDED, recorded),
-    row(C::ThreadJoin, High, RECORDED, recorded),
-    row(C::Sleep, High, RECORDED, recorded),
-    row(C::ObjectWait, High, RECORDED, recorded),
-    row(C::Park, High, RECORDED, recorded),
-    row(
-        C::BlockingCall,
-        Medium,
-        "a recorded call took half of the hang, and no row says for what it waits",
-        recorded,
-    ),
-    row(
-        C::LockWait,
-        High,
-        "the dump has main blocked at a lock, and is not a single one of a JVM",
-        lock_of_hang,
-    ),
-    row(C::LockWait, Medium, "the dump has main blocked at a lock", lock_dumped),
-    row(C::LockWait, Medium, "main's thread state was BLOCKED at the ANR", state_blocked),
-    row(
-        C::NativeLock,
-        High,
-        "half of main's native stacks wait for a mutex, and its owner is known",
-        native_mutex,
-    ),
-    row(C::Gc, High, "main did not run, and garbage collections took half of the time", system::gc),
-    row(
-        C::MemoryPressure,
-        High,
-        "main waits for the garbage collector, and 5 % of the heap or less is free",
-        heap_full,
-    ),
-    row(C::Gc, Medium, "the dump has main waiting for the garbage collector", seen),
-    row(C::MemoryPressure, High, "main reclaims memory in the kernel", seen),
-    row(
-        C::CpuLimit,
-        High,
-        "main was starved, and the process throttled for half of the time polled",
-        system::throttled,
-    ),
-    row(C::CpuBackground, High, "main was starved, in a group of background processes", system::background),
-    row(C::Thermal, High, "main was starved, and the thermal status was severe or worse", system::thermal),
-    row(
-        C::CpuOwnThreads,
-        High,
-        "main was starved, and the app's other threads had at least as much CPU time as other processes, or half of all",
-        system::own_threads,
-    ),
-    row(
-        C::CpuOtherProcesses,
-        High,
-        "main was starved, and other processes had more CPU time than the app, or the app less than a quarter of all",
-        system::other_processes,
-    ),
-    row(
-        C::CpuStarvation,
-        High,
-        "main was runnable without a CPU for half of the time polled, twice as long as it ran",
-        starved,
-    ),
-    row(C::SharedPreferences, High, SEEN, seen),
-    row(C::SqlitePool, High, SEEN, seen),
-    row(C::Sqlite, Medium, SEEN, seen),
-    row(C::WebView, Medium, SEEN, seen),
-    row(C::RunBlocking, Medium, SEEN, seen),
-    row(C::PermitWait, Medium, SEEN, seen),
-    row(C::FutureWait, Medium, SEEN, seen),
-    row(C::LockWait, Medium, SEEN, seen),
-    row(C::ThreadJoin, Medium, SEEN, seen),
-    row(C::Sleep, Medium, SEEN, seen),
-    row(C::ObjectWait, Medium, SEEN, seen),
-    row(C::Park, Medium, SEEN, seen),
-    row(C::BinderCall, Medium, SEEN, seen),
-    row(C::Fsync, Medium, SEEN, seen),
-    row(C::NetworkIo, Medium, SEEN, seen),
-    row(C::ConsoleRead, Medium, SEEN, seen),
-    row(C::ProcessWait, Medium, SEEN, seen),
-    row(C::DiskIo, Medium, SEEN, seen),
-    row(
-        C::MemoryPressure,
-        Medium,
-        "main is in uninterruptible sleep, and all threads waited for memory 10 % of the last 10 s",
-        uninterruptible_for_memory,
-    ),
-    row(C::UninterruptibleIo, Medium, "main was in uninterruptible sleep", uninterruptible),
-    row(C::ClassLoading, Medium, SEEN, seen),
-    row(C::YieldSpin, Medium, SEEN, seen),
-    row(C::RenderThread, Medium, SEEN, seen),
-    row(C::NativeEngine, Medium, SEEN, seen),
-    row(C::NativeLock, Medium, SEEN, seen),
-    row(
-        C::MessageStorm,
-        High,
+    row(C::CpuStarvation, High, starved)
+        .when("main was runnable without a CPU for half of the time polled, twice as long as it ran"),
+    row(C::SharedPreferences, High, seen).when(SEEN),
+    row(C::SqlitePool, High, seen).when(SEEN),
+    row(C::Sqlite, Medium, seen).when(SEEN),
+    row(C::WebView, Medium, seen).when(SEEN),
+    row(C::RunBlocking, Medium, seen).when(SEEN),
+    row(C::PermitWait, Medium, seen).when(SEEN),
+    row(C::FutureWait, Medium, seen).when(SEEN),
+    row(C::LockWait, Medium, seen).when(SEEN),
+    row(C::ThreadJoin, Medium, seen).when(SEEN),
+    row(C::Sleep, Medium, seen).when(SEEN),
+    row(C::ObjectWait, Medium, seen).when(SEEN),
+    row(C::Park, Medium, seen).when(SEEN),
+    row(C::BinderCall, Medium, seen).when(SEEN),
+    row(C::Fsync, Medium, seen).when(SEEN),
+    row(C::NetworkIo, Medium, seen).when(SEEN),
+    row(C::ConsoleRead, Medium, seen).when(SEEN),
+    row(C::ProcessWait, Medium, seen).when(SEEN),
+    row(C::DiskIo, Medium, seen).when(SEEN),
+    row(C::MemoryPressure, Medium, uninterruptible_for_memory)
+        .when("main is in uninterruptible sleep, and all threads waited for memory 10 % of the last 10 s"),
+    row(C::UninterruptibleIo, Medium, uninterruptible).when("main was in uninterruptible sleep"),
+    row(C::ClassLoading, Medium, seen).when(SEEN),
+    row(C::YieldSpin, Medium, seen).when(SEEN),
+    row(C::RenderThread, Medium, seen).when(SEEN),
+    row(C::NativeEngine, Medium, seen).when(SEEN),
+    row(C::NativeLock, Medium, seen).when(SEEN),
+    row(C::MessageStorm, High, storm).when(
         "100 messages or more in 5 s took 80 % of them or more, half of it one kind, and none was long",
-        storm,
     ),
-    row(
-        C::ExceptionStorm,
-        Medium,
-        "main computed, and half of three samples or more make an exception in one method",
-        exception_storm,
+    row(C::ExceptionStorm, Medium, exception_storm)
+        .when("main computed, and half of three samples or more make an exception in one method"),
+    row(C::NativeCode, Medium, seen).when(SEEN),
+    row(C::LockWait, Low, slept_in_java)
+        .when("main slept through the hang, and its samples are in Java code that waits for nothing by name"),
+    row(C::BusyMethod, High, busy_ran)
+        .when("main ran half of the time polled, and a method or half of the samples say where"),
+    row(C::BusyMethod, High, busy_in_samples).when(
+        "the dump has samples of 4 s that share a method, and between them the thread ran for half \
+         of the time",
     ),
-    row(C::NativeCode, Medium, SEEN, seen),
-    row(
-        C::LockWait,
-        Low,
-        "main slept through the hang, and its samples are in Java code that waits for nothing by name",
-        slept_in_java,
-    ),
-    row(
-        C::BusyMethod,
-        High,
-        "main ran half of the time polled, and a method or half of the samples say where",
-        busy_ran,
-    ),
-    row(
-        C::BusyMethod,
-        High,
-        "the dump has samples of 4 s that share a method, and between them the thread ran for half of the time",
-        busy_in_samples,
-    ),
-    row(C::BusyMethod, Medium, "main ran half of the time polled", ran),
-    row(C::BusyMethod, Medium, "main ran or was runnable half of the time polled", wanted_to_run),
-    row(C::BusyMethod, Medium, "half of the samples are in one method of the app's", busy_sampled),
-    row(
-        C::BusyMethod,
-        Medium,
-        "in a recorded method, and main's events went on until the last fifth",
-        busy_events,
-    ),
-    row(C::BusyMethod, Low, "the dump has main runnable in a Java method", busy_dumped),
-    row(C::DeadlockElsewhere, High, "a cycle of owners, and main is not in it", deadlock_elsewhere),
-    row(C::Recovered, Medium, "main was busy shortly before, and no longer", recovered),
-    row(
-        C::MemoryPressure,
-        Medium,
-        "all threads waited for memory 10 % of the last 10 s, and main was not stuck",
-        pressure,
-    ),
-    row(C::Input, Medium, OF_A_DUMP, between_work),
-    row(C::Vsync, Medium, OF_A_DUMP, between_work),
-    row(C::StoppedByDump, Medium, OF_A_DUMP, between_work),
-    row(C::Idle, Medium, "main had nothing to do when the system asked", idle),
+    row(C::BusyMethod, Medium, ran).when("main ran half of the time polled"),
+    row(C::BusyMethod, Medium, wanted_to_run).when("main ran or was runnable half of the time polled"),
+    row(C::BusyMethod, Medium, busy_sampled).when("half of the samples are in one method of the app's"),
+    row(C::BusyMethod, Medium, busy_events)
+        .when("in a recorded method, and main's events went on until the last fifth"),
+    row(C::BusyMethod, Low, busy_dumped).when("the dump has main runnable in a Java method"),
+    row(C::DeadlockElsewhere, High, deadlock_elsewhere).when("a cycle of owners, and main is not in it"),
+    row(C::Recovered, Medium, recovered).when("main was busy shortly before, and no longer"),
+    row(C::MemoryPressure, Medium, pressure)
+        .when("all threads waited for memory 10 % of the last 10 s, and main was not stuck"),
+    row(C::Input, Medium, between_work).when(OF_A_DUMP),
+    row(C::Vsync, Medium, between_work).when(OF_A_DUMP),
+    row(C::StoppedByDump, Medium, between_work).when(OF_A_DUMP),
+    row(C::Idle, Medium, idle).when("main had nothing to do when the system asked"),
 ];
 
 fn all(evidence: impl IntoIterator<Item = Option<Evidence>>) -> Option<Vec<Evidence>> {
