@@ -18,7 +18,6 @@ mod dumped_why;
 mod exceptions;
 mod id;
 mod json;
-mod jvm_advice;
 mod kind;
 mod lines;
 mod mostly;
