@@ -46,7 +46,7 @@ fn place<'a>(thread: &'a Thread, class: &str, method: &str) -> &'a Place {
 }
 
 fn line(file: &str, line: u32) -> Place {
-    Place::Source { file: file.to_owned(), line: Some(line) }
+    Place::in_file(file, Some(line))
 }
 
 #[test]

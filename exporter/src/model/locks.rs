@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use answers::dump::{Frame, LockGraph, Place, Section, Thread};
+use answers::dump::{Frame, LockGraph, Section, Thread};
 use answers::text::clean;
 use trace_format::TextId;
 use trace_format::event::Sigquit;
@@ -139,11 +139,9 @@ fn place(thread: &Thread) -> (String, String) {
         _ => None,
     });
     let Some(java) = java else { return ("? unknown()".to_owned(), "Unknown Source:0".to_owned()) };
-    let source = match &java.place {
-        Place::Source { file, line } => {
-            format!("{}:{}", file.replace(['(', ')', ':'], "_"), line.unwrap_or(0))
-        }
-        _ => "Unknown Source:0".to_owned(),
+    let source = match &java.place.file {
+        Some(file) => format!("{}:{}", file.replace(['(', ')', ':'], "_"), java.place.line.unwrap_or(0)),
+        None => "Unknown Source:0".to_owned(),
     };
     let function = clean(&format!("? {}.{}()", java.class, java.method.replace(' ', "_"))).into_owned();
     (function, clean(&source).into_owned())

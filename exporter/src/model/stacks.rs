@@ -1,7 +1,7 @@
 //! Writes stacks: samples of main while it was blocked, the stack of each ANR's snapshot, and the threads of a
 //! dump with their states.
 
-use answers::dump::{Dump, Frame, Place, Section, Thread};
+use answers::dump::{Dump, Frame, Section, Thread};
 use answers::text::clean;
 
 use super::dumped_thread::DumpedThread;
@@ -176,10 +176,8 @@ type FrameText = (String, String, Option<(String, u32)>);
 fn texts(frame: &Frame) -> FrameText {
     match frame {
         Frame::Java(java) => {
-            let source = match &java.place {
-                Place::Source { file, line: Some(line) } => Some((clean(file).into_owned(), *line)),
-                _ => None,
-            };
+            let source = java.place.file.as_deref().zip(java.place.line);
+            let source = source.map(|(file, line)| (clean(file).into_owned(), line));
             (clean(&format!("{}.{}", java.class, java.method)).into_owned(), DUMP.to_owned(), source)
         }
         Frame::Native(native) => {

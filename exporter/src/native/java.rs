@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use answers::dump::{Place, java_frame};
+use answers::dump::java_frame;
 use answers::text::clean;
 use trace_format::sections::native_frames::FrameKind;
 use trace_format::{ReadError, Source, Thread, ids};
@@ -164,11 +164,9 @@ fn parts_of<'l>(lines: impl Iterator<Item = &'l str>) -> Parts {
     let mut parts: Parts = Vec::new();
     for line in lines.take(MAX_JAVA_FRAMES) {
         let Some(java) = java_frame(line) else { continue };
-        let is_native_method = java.place == Place::Native;
-        let source = match &java.place {
-            Place::Source { file, line: Some(line) } => Some((Arc::from(&*clean(file)), *line)),
-            _ => None,
-        };
+        let is_native_method = java.place.native_method;
+        let source = java.place.file.as_deref().zip(java.place.line);
+        let source = source.map(|(file, line)| (Arc::from(&*clean(file)), line));
         let function = Arc::from(&*clean(&format!("{}.{}", java.class, java.method)));
         let frame = Frame { function, source, native: None, is_native_method };
         match parts.last_mut().filter(|_| !is_native_method) {

@@ -600,7 +600,7 @@ mod tests {
         let lock = &main.locks[0];
         assert_eq!((lock.kind, lock.owner, lock.frame), (LockKind::WaitingToLock, Some(14), Some(0)));
         let answers::dump::Frame::Java(frame) = &main.frames[0] else { panic!() };
-        assert_eq!(frame.place, Place::Source { file: "A.java".into(), line: Some(9) });
+        assert_eq!(frame.place, Place::in_file("A.java", Some(9)));
         assert_eq!(
             (waiter.name.as_deref(), waiter.state.as_deref()),
             (Some("a \"b\"?c"), Some("TIMED_WAITING (parking)"))

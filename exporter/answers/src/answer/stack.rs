@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use super::activity::{FrameView, parts};
 use super::exceptions::maker;
 use super::own::{is_own, is_own_library};
-use crate::dump::{Frame, LockKind, LockLine, Place, Thread, java_frame};
+use crate::dump::{Frame, LockKind, LockLine, Thread, java_frame};
 
 /// Maximum number of frames of a stack in an answer and in a report's JSON, from the innermost on.
 pub const MAX_STACK_FRAMES: usize = 512;
@@ -117,8 +117,8 @@ impl StackLine {
     pub(crate) fn dumped(frame: &Frame) -> Self {
         match frame {
             Frame::Java(java) => {
-                let (file, line) = java.place.source();
-                Self::new(format!("{}.{}", java.class, java.method), file.map(str::to_owned), line)
+                let name = format!("{}.{}", java.class, java.method);
+                Self::new(name, java.place.file.clone(), java.place.line)
             }
             Frame::Native(native) => {
                 let name = match &native.symbol {
@@ -153,7 +153,7 @@ pub fn seen(thread: &Thread) -> impl Iterator<Item = FrameView<'_>> {
     thread.frames.iter().enumerate().map(|(at, frame)| match frame {
         Frame::Java(java) => {
             let class = receiver(thread, at, &java.class).unwrap_or(&java.class);
-            FrameView::Java { class, method: &java.method, native: java.place == Place::Native }
+            FrameView::Java { class, method: &java.method, native: java.place.native_method }
         }
         Frame::Native(native) => {
             FrameView::Native { symbol: native.symbol.as_deref().unwrap_or_default(), library: &native.map }

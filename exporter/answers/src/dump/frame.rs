@@ -1,7 +1,6 @@
 //! Stack frames: Java and kernel frames, and what they share with native ones.
 
-use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::native_frame::NativeFrame;
 
@@ -17,42 +16,22 @@ pub enum Frame {
     Kernel(KernelFrame),
 }
 
-/// The source location of a Java frame.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum Place {
-    /// A file, and a line if known.
-    Source {
-        /// The file name as written.
-        file: String,
-        /// The line, from 1.
-        line: Option<u32>,
-    },
-    /// A native method.
-    Native,
-    /// Not given.
-    #[default]
-    Unknown,
+/// The source location of a Java frame, as far as it is known.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Place {
+    /// The file name as written.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: Option<u32>,
+    /// True for a native method, which has neither.
+    pub native_method: bool,
 }
 
 impl Place {
-    /// The file and the line, as far as they are known.
-    pub(crate) fn source(&self) -> (Option<&str>, Option<u32>) {
-        match self {
-            Self::Source { file, line } => (Some(file), *line),
-            Self::Native | Self::Unknown => (None, None),
-        }
-    }
-}
-
-impl Serialize for Place {
-    /// Writes what a frame's JSON says of the place.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (file, line) = self.source();
-        let mut fields = serializer.serialize_struct("Place", 3)?;
-        fields.serialize_field("file", &file)?;
-        fields.serialize_field("line", &line)?;
-        fields.serialize_field("native_method", &(*self == Self::Native))?;
-        fields.end()
+    /// A place in a file.
+    #[must_use]
+    pub fn in_file(file: &str, line: Option<u32>) -> Self {
+        Self { file: Some(file.to_owned()), line, native_method: false }
     }
 }
 
@@ -126,21 +105,21 @@ fn without_module(name: &str) -> &str {
 
 fn parse_place(text: &str) -> Place {
     if text.eq_ignore_ascii_case("native method") {
-        return Place::Native;
+        return Place { native_method: true, ..Place::default() };
     }
     if text.is_empty() || text == "Unknown Source" || text == "unavailable" {
-        return Place::Unknown;
+        return Place::default();
     }
     // Some runtimes write `Foo.java:-1` for an unknown line.
     match text.rsplit_once(':') {
         Some((file, line)) if line.parse::<i64>().is_ok() => {
             let line = line.parse().ok().filter(|&line| line > 0);
             if file == "unavailable" && line.is_none() {
-                return Place::Unknown;
+                return Place::default();
             }
-            Place::Source { file: file.to_owned(), line }
+            Place::in_file(file, line)
         }
-        _ => Place::Source { file: text.to_owned(), line: None },
+        _ => Place::in_file(text, None),
     }
 }
 
@@ -173,11 +152,11 @@ pub(crate) fn kernel(text: &str) -> Option<Result<KernelFrame, String>> {
 
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Source { file, line: Some(line) } => write!(f, "({file}:{line})"),
-            Self::Source { file, line: None } => write!(f, "({file})"),
-            Self::Native => f.write_str("(Native method)"),
-            Self::Unknown => f.write_str("(Unknown Source)"),
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(f, "({file}:{line})"),
+            (Some(file), None) => write!(f, "({file})"),
+            (None, _) if self.native_method => f.write_str("(Native method)"),
+            (None, _) => f.write_str("(Unknown Source)"),
         }
     }
 }
@@ -198,37 +177,42 @@ mod tests {
 
     #[test]
     fn java_frames_with_every_kind_of_place() {
-        let source = |file: &str, line| Place::Source { file: file.into(), line };
+        let native = Place { native_method: true, ..Place::default() };
         for (text, class, method, place) in [
-            ("at a.b.C.d(C.java:12)", "a.b.C", "d", source("C.java", Some(12))),
-            ("at a.b.C.<init> (C.kt)", "a.b.C", "<init>", source("C.kt", None)),
-            ("at a.C.d(Native method)", "a.C", "d", Place::Native),
-            ("at a.C.d(Native Method)", "a.C", "d", Place::Native),
-            ("at a.C.$r8$lambda$x(unavailable:0)", "a.C", "$r8$lambda$x", Place::Unknown),
-            ("at a.C.d(C.java:-1)", "a.C", "d", source("C.java", None)),
+            ("at a.b.C.d(C.java:12)", "a.b.C", "d", Place::in_file("C.java", Some(12))),
+            ("at a.b.C.<init> (C.kt)", "a.b.C", "<init>", Place::in_file("C.kt", None)),
+            ("at a.C.d(Native method)", "a.C", "d", native.clone()),
+            ("at a.C.d(Native Method)", "a.C", "d", native.clone()),
+            ("at a.C.$r8$lambda$x(unavailable:0)", "a.C", "$r8$lambda$x", Place::default()),
+            ("at a.C.d(C.java:-1)", "a.C", "d", Place::in_file("C.java", None)),
             (
                 "at p.x.run(:com.google.android.gms@1@1.2.3 (0-1):2)",
                 "p.x",
                 "run",
-                source(":com.google.android.gms@1@1.2.3 (0-1)", Some(2)),
+                Place::in_file(":com.google.android.gms@1@1.2.3 (0-1)", Some(2)),
             ),
-            ("at a.-$$Lambda$C$x.accept (lambda)", "a.-$$Lambda$C$x", "accept", source("lambda", None)),
-            ("at a.C.d", "a.C", "d", Place::Unknown),
-            ("at java.base@25.0.3/a.C.d(C.java:3)", "a.C", "d", source("C.java", Some(3))),
-            ("at app//a.C.d(C.java:3)", "a.C", "d", source("C.java", Some(3))),
-            ("at a.C.d(java.base@17.0.15/Native Method)", "a.C", "d", Place::Native),
-            ("at a.C.d(java.base@25.0.3/C.java:389)", "a.C", "d", source("C.java", Some(389))),
+            (
+                "at a.-$$Lambda$C$x.accept (lambda)",
+                "a.-$$Lambda$C$x",
+                "accept",
+                Place::in_file("lambda", None),
+            ),
+            ("at a.C.d", "a.C", "d", Place::default()),
+            ("at java.base@25.0.3/a.C.d(C.java:3)", "a.C", "d", Place::in_file("C.java", Some(3))),
+            ("at app//a.C.d(C.java:3)", "a.C", "d", Place::in_file("C.java", Some(3))),
+            ("at a.C.d(java.base@17.0.15/Native Method)", "a.C", "d", native.clone()),
+            ("at a.C.d(java.base@25.0.3/C.java:389)", "a.C", "d", Place::in_file("C.java", Some(389))),
             (
                 "at a.C$$Lambda/0x0c04.run(java.base@25/Unknown Source)",
                 "a.C$$Lambda/0x0c04",
                 "run",
-                Place::Unknown,
+                Place::default(),
             ),
             (
                 "at a.b@1/a.C$$Lambda$1/791452441.run(Unknown Source)",
                 "a.C$$Lambda$1/791452441",
                 "run",
-                Place::Unknown,
+                Place::default(),
             ),
         ] {
             let frame = java(text).unwrap();

@@ -39,7 +39,7 @@ impl Dump {
     pub fn r8_map_id(&self) -> Option<&str> {
         let threads = self.sections.iter().flat_map(|section| &section.threads);
         threads.flat_map(|thread| &thread.frames).find_map(|frame| match frame {
-            Frame::Java(java) => java.place.source().0?.strip_prefix("r8-map-id-"),
+            Frame::Java(java) => java.place.file.as_ref()?.strip_prefix("r8-map-id-"),
             _ => None,
         })
     }
@@ -55,7 +55,7 @@ fn retrace_thread(thread: &mut Thread, mapping: &Mapping) {
     thread.expand_frames(|frame, frames| match frame {
         Frame::Java(java) if mapping.is_outline(&java.class, &java.method) => {
             // Outlined code represents a place in its caller, which the caller's row has.
-            outline = Some(java.place.source().1.unwrap_or(0));
+            outline = Some(java.place.line.unwrap_or(0));
         }
         Frame::Java(java) => retrace_java(java, outline.take(), mapping, frames),
         Frame::Native(mut native) => {
@@ -69,7 +69,8 @@ fn retrace_thread(thread: &mut Thread, mapping: &Mapping) {
 }
 
 fn retrace_java(java: JavaFrame, outline: Option<u32>, mapping: &Mapping, out: &mut Vec<Frame>) {
-    let (file, line) = java.place.source();
+    let Place { file, line, native_method } = &java.place;
+    let (file, line) = (file.as_deref(), *line);
     let found = mapping.frame(&java.class, &java.method, line, outline);
     let Some((first, others)) = found.split_first() else {
         out.push(Frame::Java(java));
@@ -87,9 +88,10 @@ fn retrace_java(java: JavaFrame, outline: Option<u32>, mapping: &Mapping, out: &
         out.push(Frame::Java(JavaFrame {
             class: name.class.clone(),
             method: name.method.clone(),
-            place: match java.place {
-                Place::Native => Place::Native,
-                _ => Place::Source { file: name.file(file), line: name.line },
+            place: if *native_method {
+                java.place.clone()
+            } else {
+                Place::in_file(&name.file(file), name.line)
             },
             repeated: if index == last { java.repeated } else { 0 },
             or: if index == last { std::mem::take(&mut or) } else { Vec::new() },

@@ -2,7 +2,7 @@
 
 use trace_format::android::NATIVE_POLL_ONCE;
 
-use super::frame::{Frame, Place};
+use super::frame::Frame;
 use super::lock_line::LockKind;
 use super::model::{Thread, ThreadForm};
 use super::thread_state::StateKind;
@@ -102,7 +102,7 @@ pub fn in_words(thread: &Thread, channel: Option<&str>) -> String {
 
 /// Whether the innermost frame is a native method.
 fn in_native_method(thread: &Thread) -> bool {
-    matches!(thread.frames.first(), Some(Frame::Java(java)) if java.place == Place::Native)
+    matches!(thread.frames.first(), Some(Frame::Java(java)) if java.place.native_method)
         && thread.form.is_of_hotspot()
 }
 

@@ -33,7 +33,7 @@ enum Key<'a> {
 
 fn key(frame: &Frame) -> Key<'_> {
     match frame {
-        Frame::Java(java) => Key::Java(&java.class, &java.method, java.place.source().1),
+        Frame::Java(java) => Key::Java(&java.class, &java.method, java.place.line),
         Frame::Native(native) => match &native.symbol {
             Some(symbol) => Key::Symbol(symbol),
             None => Key::Address(&native.map, native.pc),

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::deadlock::Wait;
-use crate::dump::frame::{Frame, Place};
+use crate::dump::frame::Frame;
 use crate::dump::graph::owners;
 use crate::dump::lock_line::{LockKind, LockLine};
 use crate::dump::model::{Section, Thread, ThreadForm};
@@ -60,7 +60,7 @@ fn initialisers(section: &mut Section) {
         let first = thread.frames.first();
         thread.locks.is_empty()
             && thread.state.as_deref() == Some("RUNNABLE")
-            && matches!(first, Some(Frame::Java(frame)) if frame.place != Place::Native)
+            && matches!(first, Some(Frame::Java(frame)) if !frame.place.native_method)
     };
     let initialised = |thread: &Thread| {
         let mut frames = thread.frames.iter().filter_map(|frame| match frame {
