@@ -37,74 +37,53 @@ pub(in crate::dump) enum Order {
 pub(in crate::dump) struct Utf8<R> {
     input: R,
     order: Order,
-    /// A byte or unit whose second half has not been read yet.
-    byte: Option<u8>,
-    high: Option<u16>,
+    /// The bytes of a character that has not been read whole.
+    begun: Vec<u8>,
     /// Output that has not been returned yet.
-    made: Vec<u8>,
-    given: usize,
+    made: io::Cursor<Vec<u8>>,
     ended: bool,
 }
 
 impl<R: Read> Utf8<R> {
     pub(in crate::dump) fn new(input: R, order: Order) -> Self {
-        Self { input, order, byte: None, high: None, made: Vec::new(), given: 0, ended: false }
-    }
-
-    fn push(&mut self, character: char) {
-        if character != '\u{feff}' {
-            self.made.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-        }
-    }
-
-    fn unit(&mut self, unit: u16) {
-        if let Some(high) = self.high.take() {
-            if let Some(Ok(character)) = char::decode_utf16([high, unit]).next() {
-                self.push(character);
-                return;
-            }
-            self.push(char::REPLACEMENT_CHARACTER);
-        }
-        match char::decode_utf16([unit]).next() {
-            Some(Ok(character)) => self.push(character),
-            _ if (0xd800..0xdc00).contains(&unit) => self.high = Some(unit),
-            _ => self.push(char::REPLACEMENT_CHARACTER),
-        }
+        Self { input, order, begun: Vec::new(), made: io::Cursor::default(), ended: false }
     }
 
     fn fill(&mut self) -> io::Result<()> {
-        self.made.clear();
-        self.given = 0;
         let mut bytes = [0; 8 << 10];
-        while self.made.is_empty() && !self.ended {
-            let read = self.input.read(&mut bytes)?;
-            self.ended = read == 0;
-            for &byte in &bytes[..read] {
-                match self.byte.take() {
-                    None => self.byte = Some(byte),
-                    Some(first) if self.order == Order::Little => {
-                        self.unit(u16::from_le_bytes([first, byte]))
-                    }
-                    Some(first) => self.unit(u16::from_be_bytes([first, byte])),
-                }
-            }
-            if self.ended && (self.byte.take().is_some() | self.high.take().is_some()) {
-                self.push(char::REPLACEMENT_CHARACTER);
-            }
+        let read = self.input.read(&mut bytes)?;
+        if read == 0 {
+            self.ended = true;
+            let rest = if self.begun.is_empty() { "" } else { "\u{fffd}" };
+            self.made = io::Cursor::new(rest.into());
+            return Ok(());
         }
+        self.begun.extend_from_slice(&bytes[..read]);
+        let (pairs, _) = self.begun.as_chunks();
+        let unit = |pair: &[u8; 2]| match self.order {
+            Order::Little => u16::from_le_bytes(*pair),
+            Order::Big => u16::from_be_bytes(*pair),
+        };
+        let mut units: Vec<u16> = pairs.iter().map(unit).collect();
+        // The second half of such a character follows.
+        units.pop_if(|unit| (0xd800..0xdc00).contains(unit));
+        self.begun.drain(..2 * units.len());
+        let characters = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
+        let made: String = characters.filter(|c| *c != '\u{feff}').collect();
+        self.made = io::Cursor::new(made.into_bytes());
         Ok(())
     }
 }
 
 impl<R: Read> Read for Utf8<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.given == self.made.len() {
+        loop {
+            let given = self.made.read(buffer)?;
+            if given > 0 || buffer.is_empty() || self.ended {
+                return Ok(given);
+            }
             self.fill()?;
         }
-        let given = buffer.len().min(self.made.len() - self.given);
-        buffer[..given].copy_from_slice(&self.made[self.given..self.given + given]);
-        self.given += given;
-        Ok(given)
     }
 }
 
