@@ -80,15 +80,12 @@ impl NativeSummary {
             let top = self.heaviest.first().map_or("native code", |line| &line.site.name);
             return format!("{thread} was in {top}{call}{for_long}: {stacks} of {stacks} native stacks");
         };
-        let library = if library.is_empty() || site.name.starts_with(library) {
-            String::new()
-        } else {
-            format!(" ({library})")
-        };
+        let is_said = library.is_empty() || site.name.starts_with(library);
+        let library = if is_said { String::new() } else { format!(" ({library})") };
         let under = under.as_ref().map_or_else(String::new, |under| format!(" under {under}"));
+        let function = &site.name;
         format!(
-            "{thread} was in {}{library}{under}{call}{for_long}: {count} of {stacks} native stacks",
-            site.name
+            "{thread} was in {function}{library}{under}{call}{for_long}: {count} of {stacks} native stacks"
         )
     }
 

@@ -10,10 +10,8 @@ pub(super) fn by_dump(cause: CauseId, facts: &Observed, owners: &[Owner], has_sp
         return None;
     }
     if cause == CauseId::LockWait && facts.is_of_a_moment() {
-        return Some(format!(
-            "how long this lasts, and {}",
-            besides(cause, owners).unwrap_or("whether the owner goes on")
-        ));
+        let what = besides(cause, owners).unwrap_or("whether the owner goes on");
+        return Some(format!("how long this lasts, and {what}"));
     }
     let what = besides(cause, owners)?;
     Some(if has_span { what.to_owned() } else { format!("how long this lasts, and {what}") })

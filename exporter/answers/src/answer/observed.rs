@@ -277,10 +277,8 @@ impl Observed {
         let (at, dump) = self.dump.as_ref()?;
         let found = dump.activity.filter(|activity| what(*activity))?;
         let state = if dump.state.is_empty() { String::new() } else { format!("{} ", dump.state) };
-        Some((
-            found,
-            Evidence::new(*at, format!("the dump shows main {state}in {}", dump.top().unwrap_or("?"))),
-        ))
+        let text = format!("the dump shows main {state}in {}", dump.top().unwrap_or("?"));
+        Some((found, Evidence::new(*at, text)))
     }
 
     /// The method in which most stacks make an exception, the number of these, and of all: of the samples, or else of the dump's
@@ -326,12 +324,8 @@ impl Observed {
     /// Evidence: main's CPU time.
     pub(super) fn used(&self) -> Option<Evidence> {
         let CpuTime { ran, runnable, polled, .. } = self.cpu;
-        let text = format!(
-            "main was running for {} and runnable for {} of {}",
-            seconds(ran),
-            seconds(runnable),
-            seconds(polled)
-        );
+        let [ran, runnable, of] = [ran, runnable, polled].map(seconds);
+        let text = format!("main was running for {ran} and runnable for {runnable} of {of}");
         (polled > 0).then(|| Evidence::new(0, text))
     }
 

@@ -12,6 +12,7 @@ use super::dump_summary::Computes;
 use super::id::CauseId;
 use super::kind::CauseKind;
 use super::observed::{LEAST_SAMPLES, Observed, is_half};
+use super::recent_work::MessageKind;
 use super::system_rules as system;
 use super::wait_cause::wait_cause;
 use crate::dump::StateKind;
@@ -272,12 +273,8 @@ fn native_mutex(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
     let owner = native.owners.first()?;
     let (_, finding) = native.shows(|activity| activity == Activity::Of(cause))?;
     let place = owner.root.as_ref().map_or_else(String::new, |root| format!(" in {}", root.name));
-    let text = format!(
-        "owned by \"{}\" (tid {}), which is {}{place}",
-        owner.thread,
-        owner.tid,
-        activity_words(&owner.activity)
-    );
+    let (name, tid, does) = (&owner.thread, owner.tid, activity_words(&owner.activity));
+    let text = format!("owned by \"{name}\" (tid {tid}), which is {does}{place}");
     all([Some(finding), one(0, text), f.missed(), f.was_in(), f.used()])
 }
 
@@ -350,11 +347,8 @@ fn lock_dumped(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
 
 /// What an owner does, as it follows "is".
 fn activity_words(activity: &str) -> String {
-    if activity.ends_with("ing") || activity.starts_with("waiting") {
-        activity.to_owned()
-    } else {
-        format!("in a {activity}")
-    }
+    let is_verb = activity.ends_with("ing") || activity.starts_with("waiting");
+    if is_verb { activity.to_owned() } else { format!("in a {activity}") }
 }
 
 fn state_blocked(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
@@ -378,21 +372,9 @@ fn starved(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     system::is_starved(f).then(|| all([f.used(), group, f.was_in()]))?
 }
 
-/// Whether main sleeps for the whole time with such a cause.
+/// Whether main sleeps for the whole time with such a cause, of the rows with [`seen`].
 fn sleeps(cause: CauseId) -> bool {
-    matches!(
-        cause,
-        C::LockWait
-            | C::ThreadJoin
-            | C::Sleep
-            | C::ObjectWait
-            | C::FutureWait
-            | C::PermitWait
-            | C::ProcessWait
-            | C::Park
-            | C::RunBlocking
-            | C::SqlitePool
-    )
+    cause == C::ProcessWait || matches!(cause.kind(), CauseKind::LockWait | CauseKind::ThreadWait)
 }
 
 fn seen(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
@@ -430,11 +412,8 @@ fn uninterruptible(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
         return all([one(*at, format!("the dump has main in uninterruptible sleep, in {top}")), f.was_in()]);
     }
     let cpu = &f.cpu;
-    let text = format!(
-        "main was in uninterruptible sleep for {} of {}",
-        seconds(cpu.uninterruptible),
-        seconds(cpu.polled)
-    );
+    let (slept, polled) = (seconds(cpu.uninterruptible), seconds(cpu.polled));
+    let text = format!("main was in uninterruptible sleep for {slept} of {polled}");
     (f.hung && cpu.polled > 0 && is_half(cpu.uninterruptible, cpu.polled) && !f.ran_half())
         .then(|| all([one(0, text), f.was_in()]))?
 }
@@ -460,14 +439,11 @@ fn storm(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let span = before.to.saturating_sub(before.from);
     let short = !f.hung || f.duration() < LONG_MESSAGE;
     let full = before.messages >= STORM && u128::from(before.busy) * 100 >= u128::from(span) * STORM_BUSY;
+    let [busy, span, total] = [before.busy, span, kind.total].map(seconds);
+    let MessageKind { name, count, .. } = kind;
+    let messages = before.messages;
     let text = format!(
-        "{} messages took {} of the last {}: {} of them were {}, {} together",
-        before.messages,
-        seconds(before.busy),
-        seconds(span),
-        kind.count,
-        kind.name,
-        seconds(kind.total)
+        "{messages} messages took {busy} of the last {span}: {count} of them were {name}, {total} together"
     );
     (f.anr && short && full && is_half(kind.total, before.busy) && kind.longest < LONG_MESSAGE)
         .then(|| all([one(before.from, text)]))?
@@ -579,13 +555,10 @@ fn came_back(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
 fn recovered(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let before = &f.before;
     let kind = before.kinds.first()?;
-    let long = kind.longest >= RECOVERED_FROM || is_half(before.busy, before.to.saturating_sub(before.from));
-    let text = format!(
-        "main had recovered: of the {} before, {} were {}",
-        seconds(before.to.saturating_sub(before.from)),
-        seconds(kind.total),
-        kind.name
-    );
+    let span = before.to.saturating_sub(before.from);
+    let long = kind.longest >= RECOVERED_FROM || is_half(before.busy, span);
+    let (span, total, name) = (seconds(span), seconds(kind.total), &kind.name);
+    let text = format!("main had recovered: of the {span} before, {total} were {name}");
     (f.anr && long && before.busy > 0 && had_recovered(f)).then(|| all([one(before.to, text), f.used()]))?
 }
 

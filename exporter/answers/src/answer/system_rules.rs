@@ -58,24 +58,14 @@ pub(super) fn debugger(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
 
 pub(super) fn frozen(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let share = f.share.as_ref().filter(|share| f.hung && is_half(share.frozen, f.duration()))?;
-    found(
-        format!(
-            "the process was frozen or stopped for {} of the {}",
-            rounded(share.frozen),
-            rounded(f.duration())
-        ),
-        f,
-    )
+    let (frozen, hang) = (rounded(share.frozen), rounded(f.duration()));
+    found(format!("the process was frozen or stopped for {frozen} of the {hang}"), f)
 }
 
 pub(super) fn throttled(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let share = starved(f).filter(|share| is_half(share.throttled, share.polled))?;
-    let text = format!(
-        "the CPU limit of the process's control group stopped it for {} of {}",
-        rounded(share.throttled),
-        rounded(share.polled)
-    );
-    found(text, f)
+    let (stopped, polled) = (rounded(share.throttled), rounded(share.polled));
+    found(format!("the CPU limit of the process's control group stopped it for {stopped} of {polled}"), f)
 }
 
 pub(super) fn background(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
@@ -105,38 +95,27 @@ fn own_threads_had_the_cpus(share: &SystemShare) -> Option<bool> {
 }
 
 fn named(shares: &[ThreadShare], of: impl Fn(&ThreadShare) -> String) -> String {
-    shares
-        .iter()
-        .take(3)
-        .map(|share| format!("{} {}", share.title(), of(share)))
-        .collect::<Vec<_>>()
-        .join(", ")
+    let text = |share| format!("{} {}", ThreadShare::title(share), of(share));
+    shares.iter().take(3).map(text).collect::<Vec<_>>().join(", ")
 }
 
 pub(super) fn own_threads(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let share = starved(f).filter(|share| own_threads_had_the_cpus(share) == Some(true))?;
     let names = named(&share.ran_most, |thread| rounded(thread.ran));
-    let text = format!(
-        "other threads of the app ran for {} in {}: {names}",
-        rounded(share.others.ran),
-        rounded(share.polled)
-    );
-    found(text, f)
+    let (ran, polled) = (rounded(share.others.ran), rounded(share.polled));
+    found(format!("other threads of the app ran for {ran} in {polled}: {names}"), f)
 }
 
 pub(super) fn other_processes(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let share = starved(f).filter(|share| own_threads_had_the_cpus(share) == Some(false))?;
-    let own = rounded(share.others.ran);
-    let text = match share.other_processes {
-        Some(others) => format!(
-            "other processes had {} of CPU time in {}; the app's other threads {own}",
-            rounded(others),
-            rounded(share.polled)
-        ),
-        None => format!(
-            "the app's other threads ran for {own} of {}: too little to keep main from a CPU",
-            rounded(share.polled)
-        ),
+    let (own, polled) = (rounded(share.others.ran), rounded(share.polled));
+    let text = match share.other_processes.map(rounded) {
+        Some(others) => {
+            format!("other processes had {others} of CPU time in {polled}; the app's other threads {own}")
+        }
+        None => {
+            format!("the app's other threads ran for {own} of {polled}: too little to keep main from a CPU")
+        }
     };
     found(text, f)
 }
@@ -187,10 +166,8 @@ pub(super) fn memory(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
                 || is_half(share.refaults, share.major_faults));
     let mut text = format!("{} pages had to be read from storage", thousands(share.major_faults));
     if share.memory_full > 0 {
-        text = format!(
-            "all tasks of the system waited for memory for {} % of the time, and {text}",
-            percent(share.memory_full, share.polled)
-        );
+        let percent = percent(share.memory_full, share.polled);
+        text = format!("all tasks of the system waited for memory for {percent} % of the time, and {text}");
     }
     if share.refaults > 0 {
         text.push_str(&format!("; {} soon after the system had dropped them", thousands(share.refaults)));
@@ -223,12 +200,8 @@ pub(super) fn own_io(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let outside = share.system_bytes.unwrap_or(0).saturating_sub(share.own_bytes.unwrap_or(0));
     let most = is_much(share, others, share.main.bytes) && others.saturating_mul(MUCH_MORE) >= outside;
     let names = named(&share.transferred_most, |thread| megabytes(thread.bytes));
-    let text = format!(
-        "other threads of the app read and wrote {} in {}: {names}; main {}",
-        megabytes(others),
-        rounded(share.polled),
-        megabytes(share.main.bytes)
-    );
+    let (others, polled, main) = (megabytes(others), rounded(share.polled), megabytes(share.main.bytes));
+    let text = format!("other threads of the app read and wrote {others} in {polled}: {names}; main {main}");
     most.then(|| found(text, f))?
 }
 
@@ -237,13 +210,10 @@ pub(super) fn others_io(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let own = share.own_bytes?;
     let outside = share.system_bytes?.saturating_sub(own);
     let pressed = share.io_some.is_none_or(|some| is_half(some, share.polled));
-    let text = format!(
-        "other processes read and wrote {} in {}; this process {}",
-        megabytes(outside),
-        rounded(share.polled),
-        megabytes(own)
-    );
-    (pressed && is_much(share, outside, own)).then(|| found(text, f))?
+    let is_much = is_much(share, outside, own);
+    let (outside, polled, own) = (megabytes(outside), rounded(share.polled), megabytes(own));
+    let text = format!("other processes read and wrote {outside} in {polled}; this process {own}");
+    (pressed && is_much).then(|| found(text, f))?
 }
 
 pub(super) fn clock(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {

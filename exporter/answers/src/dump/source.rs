@@ -147,11 +147,8 @@ fn read_lines(file: &Path, input: impl BufRead, warning: Option<String>) -> Resu
     }
     warning.into_iter().for_each(|warning| reader.warn(warning));
     if lines.cut > 0 {
-        reader.warn(format!(
-            "{} lines are longer than {} bytes; their ends were not read",
-            lines.cut,
-            limits::LINE
-        ));
+        let (cut, most) = (lines.cut, limits::LINE);
+        reader.warn(format!("{cut} lines are longer than {most} bytes; their ends were not read"));
     }
     if lines.stopped {
         reader.warn(format!("only the first {} bytes were read", limits::TEXT));

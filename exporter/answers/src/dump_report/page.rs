@@ -65,12 +65,9 @@ struct View<'a> {
 
 impl<'a> View<'a> {
     fn of(section: &'a Section) -> Self {
-        let mut by_tid = HashMap::new();
-        for thread in &section.threads {
-            if let Some(tid) = thread.tid {
-                by_tid.entry(tid).or_insert(thread);
-            }
-        }
+        // Of two threads with one id the first counts, as in `Section::thread`.
+        let threads = section.threads.iter().rev();
+        let by_tid = threads.filter_map(|thread| Some((thread.tid?, thread))).collect();
         Self { section, graph: LockGraph::from(section), by_tid }
     }
 
@@ -316,16 +313,15 @@ impl Page<'_> {
         let chain = view.graph.chain(tid, LockGraph::MAX_CHAIN + 1);
         let mut passed = HashSet::from([tid]);
         for edge in chain.iter().take(LockGraph::MAX_CHAIN) {
-            let lock = lock_name(edge);
+            let (lock, to) = (lock_name(edge), edge.to);
             let how = if edge.inferred { ", as inferred from its \"locked\" line," } else { "" };
-            let Some(owner) = view.by_tid.get(&edge.to) else {
-                return self.line(&format!(
-                    "\nThe lock of {lock} is owned{how} by thread {}, which is not in this text",
-                    edge.to
-                ));
+            let Some(owner) = view.by_tid.get(&to) else {
+                let text =
+                    format!("\nThe lock of {lock} is owned{how} by thread {to}, which is not in this text");
+                return self.line(&text);
             };
             self.line(&format!("\nThe lock of {lock} is owned{how} by"))?;
-            if !passed.insert(edge.to) {
+            if !passed.insert(to) {
                 return self.line(&format!("{}: a deadlock", owner.title()));
             }
             self.thread(view.section, owner, MAX_ASKED_FRAMES)?;

@@ -81,11 +81,8 @@ impl Page<'_> {
     /// Writes where in the kernel the threads of a process wait.
     fn wait_channels(&mut self, section: &Section) -> fmt::Result {
         let time = section.time.as_deref().unwrap_or_default();
-        self.line(&format!(
-            "{}, {time}: no stacks, only where {} threads wait in the kernel",
-            section.title(),
-            section.channels.len()
-        ))?;
+        let (title, threads) = (section.title(), section.channels.len());
+        self.line(&format!("{title}, {time}: no stacks, only where {threads} threads wait in the kernel"))?;
         let main = section.channels.iter().find(|channel| Some(channel.sys_tid) == section.pid);
         if let Some(main) = main {
             let state = main.state.map(|state| format!(", in state {state}")).unwrap_or_default();

@@ -68,18 +68,17 @@ impl<'a> Chain<'a> {
         let waiter = self.called(step.waiter);
         let because = match known {
             Some((seen, task)) => {
-                format!(
-                    "{} runs {task}, code of the method in which {waiter} waits",
-                    self.called(seen.thread)
-                )
+                let runner = self.called(seen.thread);
+                format!("{runner} runs {task}, code of the method in which {waiter} waits")
             }
             None if joined => format!("the dump names the class of the thread that {waiter} joins"),
             None if alone => format!("inferred: no other busy thread could end the wait of {waiter}"),
-            None => format!(
-                "inferred: {} of {} busy threads that could end the wait of {waiter} are blocked",
-                stuck.len(),
-                stuck.len() + working.len()
-            ),
+            None => {
+                let (blocked, all) = (stuck.len(), stuck.len() + working.len());
+                format!(
+                    "inferred: {blocked} of {all} busy threads that could end the wait of {waiter} are blocked"
+                )
+            }
         };
         let cause = DumpedCause {
             cause: if first.pool.is_some() { CauseId::PoolDeadlock } else { CauseId::SelfMadeDeadlock },

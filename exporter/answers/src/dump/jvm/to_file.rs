@@ -32,10 +32,8 @@ impl<R: Read> Read for Counted<'_, R> {
         let room = buffer.len().min(1);
         let read = self.input.read(&mut buffer[..room])?;
         self.left = self.left.checked_sub(read as u64).ok_or_else(|| {
-            io::Error::other(format!(
-                "a thread dump in JSON may have {} bytes, and this one has more",
-                limits::JSON
-            ))
+            let most = limits::JSON;
+            io::Error::other(format!("a thread dump in JSON may have {most} bytes, and this one has more"))
         })?;
         if buffer[..read].contains(&b'\n') {
             self.lines.set(self.lines.get().saturating_add(1));

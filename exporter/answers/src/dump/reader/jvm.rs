@@ -162,11 +162,6 @@ impl Reader {
         }
     }
 
-    /// Ends the list of synchronizers.
-    pub(super) fn end_owned(&mut self) {
-        self.jvm.owned = false;
-    }
-
     /// Fills in the owners when a JVM's section ends; returns whether its end was present.
     pub(super) fn end_jvm(&mut self) -> bool {
         let jvm = &mut self.jvm;

@@ -175,7 +175,7 @@ impl Reader {
             self.thread = None;
         }
         self.end_thread();
-        self.end_owned();
+        self.jvm.owned = false;
         if self.section().is_none()
             || !self.keep(size_of::<Thread>() + thread.name.as_ref().map_or(0, String::len))
         {
@@ -291,27 +291,20 @@ impl Reader {
             let warning = format!("line {}: the text ends within {}", self.number, section.title());
             self.warn(warning);
         }
-        for section in 0..self.dump.sections.len() {
-            let section = &self.dump.sections[section];
+        let missing = |section: &Section| {
             let attached = section.threads.iter().filter(|thread| thread.attached).count();
-            if let Some(declared) = section.declared_threads.filter(|&n| n as usize != attached) {
-                let warning = format!(
-                    "line {}: {} says that it lists {declared} threads; {attached} are there",
-                    section.line,
-                    section.title()
-                );
-                self.warn(warning);
-            }
-        }
+            let declared = section.declared_threads.filter(|&n| n as usize != attached)?;
+            let (line, title) = (section.line, section.title());
+            Some(format!("line {line}: {title} says that it lists {declared} threads; {attached} are there"))
+        };
+        let missing: Vec<_> = self.dump.sections.iter().filter_map(missing).take(limits::REMARKS).collect();
+        missing.into_iter().for_each(|warning| self.warn(warning));
         if self.log.dropped > 0 {
             self.warn(format!("{} events of the log were left out", self.log.dropped));
         }
-        if self.dropped > 0 {
-            self.warn(format!(
-                "more than {} bytes of threads: {} lines were left out",
-                limits::MEMORY,
-                self.dropped
-            ));
+        let (dropped, most) = (self.dropped, limits::MEMORY);
+        if dropped > 0 {
+            self.warn(format!("more than {most} bytes of threads: {dropped} lines were left out"));
         }
         self.dump.events = std::mem::take(&mut self.log.events);
         self.dump.anr_reports = std::mem::take(&mut self.reports.reports);
@@ -335,11 +328,8 @@ impl Reader {
             } else {
                 "the stacks here are those of other processes"
             };
-            let warning = format!(
-                "the stacks of {}, which did not respond, are not in this text: {why}",
-                anr_process.title()
-            );
-            self.warn(warning);
+            let whose = anr_process.title();
+            self.warn(format!("the stacks of {whose}, which did not respond, are not in this text: {why}"));
         }
     }
 
@@ -349,9 +339,8 @@ impl Reader {
         let is_bare = |thread: &Thread| thread.frames.is_empty() && thread.remarks.is_empty();
         // A truncated text has its own warning.
         if self.dump.warnings.is_empty() && threads().next().is_some() && threads().all(is_bare) {
-            self.warn(
-                "no thread has a stack: the frames are missing, or in a form that is not known".to_owned(),
-            );
+            let warning = "no thread has a stack: the frames are missing, or in a form that is not known";
+            self.warn(warning.to_owned());
         }
     }
 }
