@@ -15,7 +15,7 @@ const FILES: usize = 3;
 
 /// Writes the groups, the largest first.
 pub(super) fn write(out: &mut dyn Write, groups: Groups, passed: &Passed, as_json: bool) -> io::Result<()> {
-    let (texts, ungrouped) = (groups.texts(), groups.ungrouped());
+    let (texts, ungrouped) = (groups.texts, groups.ungrouped);
     let groups = groups.finish();
     if as_json {
         let document = json!({

@@ -92,7 +92,7 @@ pub(crate) fn run(mut options: Options) -> anyhow::Result<()> {
         Some(NativeSymbols::new(options.symbols.clone())).filter(|_| !options.symbols.is_empty());
     let mapping = options.mapping.as_deref().map(Mapping::load).transpose()?;
     if let (Some(mapping), Some(file)) = (&mapping, &options.mapping)
-        && let (unread, Some(line)) = mapping.unread()
+        && let (unread, Some(line)) = mapping.unread
     {
         warn(format_args!(
             "{}:{line}: this and {} other lines are not lines of a mapping",

@@ -112,7 +112,7 @@ impl Session {
 
     fn set_mapping(&mut self, file: &Path, bytes: &[u8]) -> Result<(), Refusal> {
         let mapping = Mapping::parse(file, bytes).map_err(refused)?;
-        if let (unread, Some(line)) = mapping.unread() {
+        if let (unread, Some(line)) = mapping.unread {
             let file = file.display();
             self.warnings.push(format!(
                 "{file}:{line}: this and {} other lines are not lines of a mapping",

@@ -7,13 +7,13 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use super::activity::{Activity, FrameView};
+use super::activity::{ANY, Activity, Calls, FrameView};
 use super::both_sides;
 use super::due::{Due, due_to_dumped};
 use super::dumped_why::DumpedWhy;
 use super::id::CauseId;
 use super::own::{is_of_jdk, is_of_references};
-use super::read_write_queue::{Place, Queue};
+use super::read_write_queue::Queue;
 use super::{StackLine, is_own, stack, thread_activity};
 use crate::dump::{Dump, FactValue, LockGraph, Section, StateKind, Thread};
 
@@ -82,7 +82,7 @@ impl Section {
         claims.asked().and_then(|asked| if is(claims.giver, asked) { claims.main } else { Some(asked) })
     }
 
-    fn is_of_hotspot(&self) -> bool {
+    pub(crate) fn is_of_hotspot(&self) -> bool {
         self.threads.iter().any(|thread| thread.form.is_of_hotspot())
     }
 }
@@ -171,13 +171,10 @@ impl Section {
 /// True if a thread waits for a client, an event or a time; the JDK's own threads count, too.
 fn serves(thread: &Thread) -> bool {
     let state = thread.state.as_deref().unwrap_or_default();
-    let is_polling = |frame: FrameView<'_>| match frame {
-        FrameView::Java { class, method, .. } => {
-            class.starts_with("sun.nio.ch.")
-                || method == "accept"
-                || class.starts_with("java.util.TimerThread")
-        }
-        _ => false,
+    let polling: [Calls; 2] = [("sun.nio.ch.", ANY, ANY), ("java.util.", &["TimerThread"], ANY)];
+    let is_polling = |frame: FrameView<'_>| {
+        matches!(frame, FrameView::Java { method: "accept", .. })
+            || polling.iter().any(|calls| frame.is_one_of(calls))
     };
     // A worker of a pool that ends if no work comes serves nobody.
     let is_timed = state.starts_with("TIMED_WAITING")
@@ -342,22 +339,23 @@ impl<'a> Claims<'a> {
         if is_main && self.giver.is_some() {
             return Some(Claim::Idle(Reverse(depth)));
         }
-        match self.queues.iter().find_map(|queue| queue.place(thread)) {
-            Some(Place::Writer(queue)) if queue.readers.iter().any(|reader| is(self.main, reader)) => {
-                return Some(Claim::MainBlocked);
-            }
-            Some(Place::Reader) => return Some(Claim::Idle(Reverse(depth))),
-            _ => {}
+        let main_reads = |queue: &&Queue<'_>| self.main.is_some_and(|main| queue.is_reader(main));
+        if self.queues.iter().filter(main_reads).any(|queue| is(Some(queue.writer), thread)) {
+            return Some(Claim::MainBlocked);
+        }
+        if self.queues.iter().any(|queue| queue.is_reader(thread)) {
+            return Some(Claim::Idle(Reverse(depth)));
         }
         if !is_main && thread.tid.is_some_and(|tid| self.both_sides.contains(&tid)) {
             return Some(Claim::HeldUp);
         }
         let activity = thread_activity(thread);
         let ends = waits_for_an_end(thread);
+        let waiters = || waiters_of(thread, &self.graph);
         let is_blocked = thread.awaited_lock().is_some() || activity == Activity::Of(CauseId::LockWait);
         match due_to_dumped(thread) {
             Due::Owed if is_main && is_blocked => Some(Claim::MainBlocked),
-            Due::Unknown | Due::Result if is_main && self.owns_a_lock(thread) => Some(Claim::MainBlocked),
+            Due::Unknown | Due::Result if is_main && waiters() > 0 => Some(Claim::MainBlocked),
             // A thread that is to end has a claim of its own.
             Due::Unknown | Due::Result if is_main && !ends && self.explains(thread) => {
                 Some(Claim::MainBlocked)
@@ -377,9 +375,7 @@ impl<'a> Claims<'a> {
             }
             Due::Owed => Some(Claim::HeldUp),
             // They wait because it does.
-            Due::Unknown | Due::Result if self.owns_a_lock(thread) => {
-                Some(Claim::Lock(Reverse(self.waiters_of(thread) + 1)))
-            }
+            Due::Unknown | Due::Result if waiters() > 0 => Some(Claim::Lock(Reverse(waiters() + 1))),
             Due::Result if is_main => Some(Claim::MainsResult),
             Due::Result => Some(Claim::Result),
             Due::Unknown if !is_main && depth > LOOP_DEPTH => Some(Claim::WaitsInTask),
@@ -403,15 +399,6 @@ impl<'a> Claims<'a> {
     /// True if the dump shows which threads have to end the wait, and what holds these up.
     fn explains(&self, thread: &Thread) -> bool {
         DumpedWhy::of(self.section, thread, &self.graph).is_some_and(|why| why.links.len() > 1)
-    }
-
-    /// True if another thread waits for a lock that this one owns, or for one that a chain of owners leads from.
-    fn owns_a_lock(&self, thread: &Thread) -> bool {
-        self.waiters_of(thread) > 0
-    }
-
-    fn waiters_of(&self, thread: &Thread) -> usize {
-        waiters_of(thread, &self.graph)
     }
 }
 

@@ -131,17 +131,13 @@ fn runs_coroutines(thread: &Thread) -> bool {
 /// By a recorded wait.
 pub fn due_to_recorded(wait: Waited<'_>) -> Due {
     let class = wait.class.unwrap_or_default();
+    let is_queue = || wait.call.name().is_none() && ["Queue", "Deque"].iter().any(|end| class.ends_with(end));
     match of_recorded(wait) {
         CauseId::LockWait | CauseId::PermitWait => Due::Owed,
         CauseId::Sleep => Due::Nothing,
         _ if called(wait).any(|frame| is_one_of(IDLE, &frame)) => Due::Nothing,
         // A queue without work, as a rule.
-        CauseId::FutureWait if class.ends_with("$ConditionObject") => Due::Nothing,
-        CauseId::FutureWait
-            if wait.call.name().is_none() && ["Queue", "Deque"].iter().any(|end| class.ends_with(end)) =>
-        {
-            Due::Nothing
-        }
+        CauseId::FutureWait if class.ends_with("$ConditionObject") || is_queue() => Due::Nothing,
         CauseId::FutureWait | CauseId::RunBlocking => {
             let results = ["FutureTask", "CompletableFuture", "ForkJoinTask", "BlockingCoroutine"];
             if results.iter().any(|part| class.contains(part)) { Due::Result } else { Due::Unknown }

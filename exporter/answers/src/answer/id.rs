@@ -237,17 +237,8 @@ impl CauseId {
     #[must_use]
     pub fn is_unactionable(self) -> bool {
         use CauseId::*;
-        matches!(
-            self,
-            CpuOtherProcesses
-                | CpuLimit
-                | CpuBackground
-                | Thermal
-                | IoOtherProcesses
-                | Frozen
-                | Debugger
-                | OtherProcess
-        )
+        matches!(self, CpuOtherProcesses | CpuLimit | CpuBackground | Thermal | IoOtherProcesses)
+            || matches!(self.kind(), K::FrozenProcess | K::OtherProcess)
     }
 
     /// Whether main was responsive at that moment.

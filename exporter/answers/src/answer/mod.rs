@@ -114,14 +114,8 @@ impl Owner {
     /// An owner of which only the name is known.
     #[must_use]
     pub fn unknown(thread: &str, tid: u32, lock: Option<String>) -> Self {
-        Self {
-            thread: thread.to_owned(),
-            tid,
-            lock,
-            activity: "unknown".to_owned(),
-            root: None,
-            stack: Vec::new(),
-        }
+        let activity = "unknown".to_owned();
+        Self { thread: thread.to_owned(), tid, lock, activity, root: None, stack: Vec::new() }
     }
 
     /// `SyncWorker.readReply, a network read`: where it is, in words.

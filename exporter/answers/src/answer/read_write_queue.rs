@@ -12,14 +12,8 @@ use crate::dump::{LockGraph, Section, Thread};
 /// Threads that wait for a lock whose owner nothing shows: who comes to read waits until the writer before it has written.
 #[derive(Debug)]
 pub(super) struct Queue<'a> {
-    writer: &'a Thread,
-    pub(super) readers: Vec<&'a Thread>,
-}
-
-/// The place of a thread in a queue.
-pub(super) enum Place<'q, 'a> {
-    Writer(&'q Queue<'a>),
-    Reader,
+    pub(super) writer: &'a Thread,
+    readers: Vec<&'a Thread>,
 }
 
 impl<'a> Queue<'a> {
@@ -42,12 +36,9 @@ impl<'a> Queue<'a> {
         waiting.into_values().filter_map(queue).collect()
     }
 
-    /// The place of a thread in it, if it has one.
-    pub(super) fn place(&self, thread: &Thread) -> Option<Place<'_, 'a>> {
-        if std::ptr::eq(self.writer, thread) {
-            return Some(Place::Writer(self));
-        }
-        self.readers.iter().any(|reader| std::ptr::eq(*reader, thread)).then_some(Place::Reader)
+    /// True if a thread comes to read.
+    pub(super) fn is_reader(&self, thread: &Thread) -> bool {
+        self.readers.iter().any(|reader| std::ptr::eq(*reader, thread))
     }
 }
 

@@ -91,10 +91,7 @@ impl LockGraph {
         let deadlocks = cycles(edges.iter().filter(|edge| !edge.inferred));
         let mut possible_deadlocks = cycles(edges.iter());
         possible_deadlocks.retain(|cycle| !deadlocks.contains(cycle));
-        let mut from = HashMap::new();
-        for (index, edge) in edges.iter().enumerate() {
-            from.entry(edge.from).or_insert(index);
-        }
+        let from = edges.iter().enumerate().rev().map(|(index, edge)| (edge.from, index)).collect();
         Self { edges, deadlocks, possible_deadlocks, from }
     }
 

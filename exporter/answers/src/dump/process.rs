@@ -83,7 +83,7 @@ impl Dump {
 
     /// Whether its threads are those of a program on a JVM.
     pub(crate) fn is_of_a_jvm(&self) -> bool {
-        self.answer().is_some_and(|section| section.threads.iter().any(|thread| thread.form.is_of_hotspot()))
+        self.answer().is_some_and(Section::is_of_hotspot)
     }
 
     /// Where in the kernel the threads of this process wait.

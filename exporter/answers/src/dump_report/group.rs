@@ -44,10 +44,12 @@ pub struct Group {
 /// Collects dumps one after another; only [`Group`]'s fields are kept.
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
+    /// Number of dumps added.
+    pub texts: u64,
+    /// Number of dumps not grouped because there are too many different stacks.
+    pub ungrouped: u64,
     places: HashMap<u128, usize>,
     groups: Vec<Group>,
-    texts: u64,
-    others: u64,
 }
 
 impl Groups {
@@ -70,7 +72,7 @@ impl Groups {
         let place = match known {
             Some(place) => place,
             None if self.groups.len() == MAX_GROUPS => {
-                self.others += 1;
+                self.ungrouped += 1;
                 return;
             }
             None => {
@@ -104,18 +106,6 @@ impl Groups {
         if group.newest.as_ref().is_none_or(|(newest, _)| time > *newest) {
             group.newest = Some((time, file.to_owned()));
         }
-    }
-
-    /// Number of dumps added.
-    #[must_use]
-    pub fn texts(&self) -> u64 {
-        self.texts
-    }
-
-    /// Number of dumps not grouped because there are too many different stacks.
-    #[must_use]
-    pub fn ungrouped(&self) -> u64 {
-        self.others
     }
 
     /// The groups, the largest first.
@@ -207,7 +197,7 @@ mod tests {
             "c",
             &text("2026-01-02 00:00:00", &["x.Y$$Lambda/0x02.run(Unknown Source)", "x.Z.d(Z.java:9)"]),
         );
-        assert_eq!(groups.texts(), 3);
+        assert_eq!(groups.texts, 3);
         let groups = groups.finish();
         let counts: Vec<_> = groups.iter().map(|group| group.count).collect();
         assert_eq!(counts, [2, 1]);

@@ -15,7 +15,7 @@ pub struct Mapping {
     /// R8's `pg_map_id` and `pg_map_hash`.
     pub(super) ids: Vec<String>,
     /// Number of lines that are not part of a mapping, and the first of them, from 1.
-    pub(super) unread: (usize, Option<usize>),
+    pub unread: (usize, Option<usize>),
     pub(super) lines: usize,
 }
 
@@ -38,22 +38,10 @@ pub(super) struct Method {
 }
 
 impl Mapping {
-    /// Number of lines that are not part of a mapping, and the first of them, from 1.
-    #[must_use]
-    pub fn unread(&self) -> (usize, Option<usize>) {
-        self.unread
-    }
-
     /// Number of mapped classes.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn class_count(&self) -> usize {
         self.classes.len()
-    }
-
-    /// Whether no class is mapped.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.classes.is_empty()
     }
 
     /// Whether this mapping belongs to a build whose source files are named `r8-map-id-ID`. `None` if the

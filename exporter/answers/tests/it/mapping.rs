@@ -59,9 +59,9 @@ fn a_mapping_has_its_id_and_other_files_are_rejected() {
         (mapping.is_of("5eed5eed0011"), mapping.is_of("0bad"), mapping.is_of("")),
         (Some(true), Some(false), Some(false))
     );
-    assert_eq!((mapping.len(), mapping.is_empty(), mapping.unread()), (5, false, (0, None)));
+    assert_eq!((mapping.class_count(), mapping.unread), (5, (0, None)));
     let no_id = Mapping::parse(Path::new("m"), b"a.B -> a:\nnonsense\n").unwrap();
-    assert_eq!((no_id.is_of("1"), no_id.unread()), (None, (1, Some(2))));
+    assert_eq!((no_id.is_of("1"), no_id.unread), (None, (1, Some(2))));
     let error = Mapping::parse(Path::new("m.txt"), b"# x\nfirst line\n").unwrap_err();
     assert!(error.to_string().starts_with("cannot read m.txt:2: no class is mapped"), "{error}");
     assert!(matches!(error, MappingError::NoClass { line: 2, .. }));
@@ -163,7 +163,7 @@ fn every_mapping_of_the_corpus_is_retraced_as_the_crate_does() {
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
         let counted = index.iter().find(|entry| entry["file"] == *name).expect("each is in the index");
         let mapping = Mapping::parse(&file, &bytes).unwrap();
-        assert_eq!(Some(mapping.len() as u64), counted["classes"].as_u64(), "{name}: classes");
+        assert_eq!(Some(mapping.class_count() as u64), counted["classes"].as_u64(), "{name}: classes");
         println!(
             "{name}: {frames} frames, {several} with several meanings; {repeats} plain once, {kept} plain more of, \
              {} unlike the crate's",

@@ -24,7 +24,7 @@ pub fn dump(bytes: &[u8]) {
     assert!(dump.to_json("x")["sections"].is_array());
     let mut groups = answers::dump_report::Groups::default();
     groups.add("x", &dump);
-    assert_eq!((groups.texts(), groups.finish().len()), (1, 1));
+    assert_eq!((groups.texts, groups.finish().len()), (1, 1));
     dump.retrace(&Mapping::parse(Path::new("m"), MAPPING.as_bytes()).unwrap());
     assert!(dump.to_json("x")["sections"].is_array());
 }

@@ -21,12 +21,9 @@ const COROUTINES: &str = "DefaultDispatcher-worker";
 impl<'a> Chain<'a> {
     /// The conclusion, and the link of the pool.
     pub(super) fn exhausted(&self, step: &Step<'_>) -> Option<(DumpedCause, DumpedLink)> {
-        let waits_for_tasks = step.awaited.is_of_a_task()
-            || matches!(
-                step.awaited,
-                Awaited::OpenFuture | Awaited::Coroutine | Awaited::Latch | Awaited::Executor
-            );
-        if !waits_for_tasks {
+        use Awaited::{Coroutine, Executor, Latch, OpenFuture};
+        let is_open = matches!(step.awaited, OpenFuture | Coroutine | Latch | Executor);
+        if !is_open && !step.awaited.is_of_a_task() {
             return None;
         }
         let busy: Vec<&Seen<'a>> = self
@@ -59,7 +56,7 @@ impl<'a> Chain<'a> {
         }
         let Does::Waits(awaited) = members.first()?.does else { return None };
         let threads: Vec<&Thread> = members.iter().map(|seen| seen.thread).collect();
-        let link = self.for_results(&threads, awaited, share);
+        let link = self.for_results(&threads, awaited, Some(share));
         let waiter = self.called(step.waiter);
         let cause = DumpedCause {
             cause: CauseId::PoolExhausted,

@@ -117,11 +117,16 @@ impl<'a> Chain<'a> {
     }
 
     /// Threads that wait for a result of other threads.
-    pub(super) fn for_results(&self, threads: &[&Thread], awaited: Awaited, share: Share<'_>) -> DumpedLink {
+    pub(super) fn for_results(
+        &self,
+        threads: &[&Thread],
+        awaited: Awaited,
+        share: Option<Share<'_>>,
+    ) -> DumpedLink {
         let verb = if threads.len() == 1 { "waits" } else { "wait" };
         DumpedLink {
             waits_for: awaited.word(),
-            text: format!("{} {verb} for {}", self.subject(threads, Some(share)), awaited.words()),
+            text: format!("{} {verb} for {}", self.subject(threads, share), awaited.words()),
             ..self.link(threads)
         }
     }
@@ -133,14 +138,8 @@ impl<'a> Chain<'a> {
         let subject = self.subject(threads, share);
         let edge = first.and_then(|thread| self.graph.edge_from(thread.tid?));
         let Some(edge) = edge else {
-            let awaited = first.and_then(|thread| Awaited::of(thread));
-            let what = awaited.map_or("an object", Awaited::words);
-            let waits_for = awaited.map_or("unknown", Awaited::word);
-            return DumpedLink {
-                waits_for,
-                text: format!("{subject} {verb} for {what}"),
-                ..self.link(threads)
-            };
+            let awaited = first.and_then(|thread| Awaited::of(thread)).unwrap_or(Awaited::Handler);
+            return self.for_results(threads, awaited, share);
         };
         let is_monitor = |thread: &&Thread| thread.locks.iter().any(|l| l.kind == LockKind::WaitingToLock);
         let owner = self.by_tid.get(&edge.to);
