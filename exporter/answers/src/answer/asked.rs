@@ -339,8 +339,8 @@ impl<'a> Claims<'a> {
         if is_main && self.giver.is_some() {
             return Some(Claim::Idle(Reverse(depth)));
         }
-        let main_reads = |queue: &&Queue<'_>| self.main.is_some_and(|main| queue.is_reader(main));
-        if self.queues.iter().filter(main_reads).any(|queue| is(Some(queue.writer), thread)) {
+        let main_reads = |queue: &Queue<'_>| self.main.is_some_and(|main| queue.is_reader(main));
+        if self.queues.iter().any(|queue| is(Some(queue.writer), thread) && main_reads(queue)) {
             return Some(Claim::MainBlocked);
         }
         if self.queues.iter().any(|queue| queue.is_reader(thread)) {

@@ -4,8 +4,9 @@ use super::kind::CauseKind;
 use CauseKind as K;
 
 table! {
-    /// A named cause: its word, its name, its kind, the advice, and the advice for a JVM if it is another one. A program on a JVM has
-    /// no main thread that must respond to a user and no message queue, and its system is no device.
+    /// A named cause: its word, its name, its kind, the advice, and the advice for a JVM if it is another one.
+    /// A program on a JVM has no main thread that must respond to a user and no message queue, and its system is no
+    /// device. The kind, [`CauseKind`], is one of twelve groups.
     CauseId -> (&'static str, &'static str, CauseKind, &'static str, &'static str) {
         /// The app's own code ran.
         BusyMethod = ("busy-method", "busy method", K::BusyMethod,

@@ -1,7 +1,7 @@
 //! A stack frame in the terms of the classification, independent of its source.
 
-/// Calls of one package: its name, the starts of its classes' names, and the starts of their methods' names. For example,
-/// `("java.util.concurrent.", &["Semaphore"], &["acquire", "tryAcquire"])`.
+/// Calls of one package: its name, the starts of its classes' names, and the starts of their methods' names.
+/// For example, `("java.util.concurrent.", &["Semaphore"], &["acquire", "tryAcquire"])`.
 pub(crate) type Calls = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 /// All classes of a package, or all methods of a class.

@@ -5,8 +5,8 @@ use super::frame_view::{ANY, Calls};
 use crate::answer::id::CauseId;
 use CauseId as C;
 
-/// Java classes and methods that show what a thread does. Names of AOSP's libcore and frameworks/base (Android 5 to 16),
-/// androidx.sqlite, Dalvik, OpenJDK 8 to 25 and kotlinx-coroutines 1.x.
+/// Java classes and methods that show what a thread does. Names of AOSP's libcore and frameworks/base
+/// (Android 5 to 16), androidx.sqlite, Dalvik, OpenJDK 8 to 25 and kotlinx-coroutines 1.x.
 pub(super) const JAVA_METHODS: &[(CauseId, Calls)] = &[
     (C::SharedPreferences, ("android.app.", &["QueuedWork"], &["waitToFinish", "processPendingWork"])),
     (C::SharedPreferences, ("android.app.", &["SharedPreferencesImpl"], ANY)),

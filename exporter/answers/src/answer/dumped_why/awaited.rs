@@ -43,8 +43,8 @@ pub(super) enum Awaited {
     Notification,
 }
 
-/// Classes of a package, or all whose names begin with it, the starts of their methods' names, and what is awaited; the first row
-/// that matches a frame counts.
+/// Classes of a package, or all whose names begin with it, the starts of their methods' names, and what is awaited;
+/// the first row that matches a frame counts.
 const ROWS: &[(&str, &[&str], &[&str], Awaited)] = &[
     ("android.app.", &["Instrumentation"], &["runOnMainSync", "waitForIdleSync"], A::Main),
     ("android.app.", &["Instrumentation$SyncRunnable"], &["waitForComplete"], A::Main),
