@@ -21,6 +21,8 @@ pub(crate) struct CallTree {
     nodes: Vec<Node>,
     /// The node to which a call of a method leads.
     next: HashMap<(u32, u32), u32>,
+    /// The nodes of the open calls, outermost first.
+    open: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -35,14 +37,14 @@ impl Default for CallTree {
     fn default() -> Self {
         // No call has this key.
         let root = Node { key: u32::MAX, parent: ROOT, depth: 0, own: 0 };
-        Self { nodes: vec![root], next: HashMap::new() }
+        Self { nodes: vec![root], next: HashMap::new(), open: Vec::new() }
     }
 }
 
 impl CallTree {
     /// The node of a call of `key` by `from`: a new one only if the path from the root has no node of this key.
     /// At the limit it is `from` itself.
-    pub(crate) fn call(&mut self, from: u32, key: u32) -> u32 {
+    fn call(&mut self, from: u32, key: u32) -> u32 {
         if let Some(known) = self.next.get(&(from, key)) {
             return *known;
         }
@@ -65,10 +67,26 @@ impl CallTree {
         node
     }
 
-    /// Adds self time to a node.
-    pub(crate) fn add(&mut self, node: u32, time: u64) {
-        let own = &mut self.nodes[node as usize].own;
-        *own = own.saturating_add(time);
+    /// Opens a call inside of the innermost open one.
+    pub(crate) fn open(&mut self, key: u32) {
+        let node = self.call(self.innermost(), key);
+        self.open.push(node);
+    }
+
+    /// Closes the innermost open call.
+    pub(crate) fn close(&mut self) {
+        self.open.pop();
+    }
+
+    /// The node of the innermost open call; [`ROOT`] outside of calls.
+    pub(crate) fn innermost(&self) -> u32 {
+        self.open.last().copied().unwrap_or(ROOT)
+    }
+
+    /// Adds self time to the innermost open call.
+    pub(crate) fn spend(&mut self, time: u64) {
+        let node = self.innermost() as usize;
+        self.nodes[node].own = self.nodes[node].own.saturating_add(time);
     }
 
     pub(crate) fn key(&self, node: u32) -> u32 {
@@ -112,9 +130,10 @@ mod tests {
         assert_eq!((tree.call(b, 1), tree.call(b, 2), tree.call(a, 2)), (a, b, b));
         let c = tree.call(a, 3);
         assert_eq!((tree.parent(c), tree.key(c), tree.nodes().count()), (a, 3, 4));
-        tree.add(b, 5);
-        tree.add(c, 7);
-        tree.add(a, 1);
+        for (node, time) in [(b, 5), (c, 7), (a, 1)] {
+            tree.open = vec![node];
+            tree.spend(time);
+        }
         assert_eq!(tree.totals(), [13, 13, 5, 7]);
     }
 
@@ -123,7 +142,8 @@ mod tests {
         let mut tree = CallTree::default();
         let deepest = (1..5_000).fold(ROOT, |at, key| tree.call(at, key));
         assert_eq!(tree.nodes().count(), 1 + MAX_DEPTH as usize);
-        tree.add(deepest, 3);
+        tree.open = vec![deepest];
+        tree.spend(3);
         assert_eq!(tree.totals()[0], 3);
         for key in 0..MAX_NODES as u32 + 10 {
             tree.call(ROOT, key);

@@ -22,14 +22,12 @@ pub(super) struct ThreadTime {
     /// Time that the events cover.
     pub(super) covered: u64,
     pub(super) too_short: u64,
-    /// The node of the innermost open call; [`ROOT`] outside of calls.
-    at: u32,
 }
 
 impl ThreadTime {
     /// Whether any time counts: there was an event, or a call is still open.
     pub(super) fn has_time(&self) -> bool {
-        self.events > 0 || self.at != ROOT
+        self.events > 0 || self.tree.innermost() != ROOT
     }
 
     /// Counts the time since the last change for the innermost call, unless events are missing in between.
@@ -39,7 +37,7 @@ impl ThreadTime {
             self.first.get_or_insert(if gap { time } else { self.now.max(from) });
             if !gap {
                 let since = time.saturating_sub(self.now.max(from));
-                self.tree.add(self.at, since);
+                self.tree.spend(since);
                 self.covered += since;
             }
         }
@@ -49,7 +47,7 @@ impl ThreadTime {
     /// Ends at `end`: open calls continue until then.
     pub(super) fn finish(&mut self, end: u64) {
         let rest = end.saturating_sub(self.now);
-        self.tree.add(self.at, rest);
+        self.tree.spend(rest);
         self.covered += rest;
         self.now += rest;
     }
@@ -58,8 +56,6 @@ impl ThreadTime {
 /// Reads a thread once, and counts from `from` on.
 pub(super) fn walk<S: Source + ?Sized>(mut spans: Spans<'_, S>, from: u64) -> Result<ThreadTime, ReadError> {
     let mut found = ThreadTime { first_left: u64::MAX, ..ThreadTime::default() };
-    // The nodes of the open items.
-    let mut nodes: Vec<u32> = Vec::new();
     // Whether the next event ends a gap.
     let mut gap = true;
     while let Some((change, _)) = spans.change()? {
@@ -72,17 +68,14 @@ pub(super) fn walk<S: Source + ?Sized>(mut spans: Spans<'_, S>, from: u64) -> Re
             None => gap = true,
         }
         match change {
-            Change::Opened { open, payload } => {
-                nodes.push(found.tree.call(found.at, tree_key(open.key, payload)))
-            }
-            Change::Closed { .. } => drop(nodes.pop()),
+            Change::Opened { open, payload } => found.tree.open(tree_key(open.key, payload)),
+            Change::Closed { .. } => found.tree.close(),
             Change::Lost { words } if found.now >= from => found.lost = found.lost.saturating_add(words),
             Change::Event { time, event: Event::Folded(folded) } if time >= from => {
                 found.too_short = found.too_short.saturating_add(folded.calls);
             }
             _ => {}
         }
-        found.at = nodes.last().copied().unwrap_or(ROOT);
     }
     if found.events == 0 {
         (found.first, found.now) = (Some(from), from);

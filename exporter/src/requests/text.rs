@@ -10,10 +10,8 @@ impl Requests {
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         if self.threads == 0 {
-            return vec![format!(
-                "requests: no thread has such a name; the recording has {}",
-                self.all_threads.join(", ")
-            )];
+            let all = self.all_threads.join(", ");
+            return vec![format!("requests: no thread has such a name; the recording has {all}")];
         }
         if let Some(method) = &self.unknown_method {
             return vec![format!(
@@ -23,12 +21,8 @@ impl Requests {
         let mut lines = Vec::new();
         let mut first = format!("{} on {}", times(self.ended, "request"), times(self.threads, "thread"));
         if self.ended > 0 {
-            first += &format!(
-                ": median {}, 95 % below {}, longest {}",
-                time(self.median),
-                time(self.most),
-                time(self.longest)
-            );
+            let (median, most, longest) = (time(self.median), time(self.most), time(self.longest));
+            first += &format!(": median {median}, 95 % below {most}, longest {longest}");
         }
         if self.open > 0 {
             first += &format!("; {} not ended", self.open);
@@ -59,14 +53,10 @@ impl Requests {
 }
 
 fn of_slow(slow: &SlowRequest) -> String {
-    let mut line = format!(
-        "  {:>8} at +{:.3} s on {} (tid {}): {}",
-        time(slow.duration),
-        slow.since_start as f64 / 1e9,
-        if slow.thread.is_empty() { "a thread without a name" } else { &slow.thread },
-        slow.tid,
-        slow.method
-    );
+    let SlowRequest { tid, method, .. } = slow;
+    let (took, since) = (time(slow.duration), slow.since_start as f64 / 1e9);
+    let thread = if slow.thread.is_empty() { "a thread without a name" } else { &slow.thread };
+    let mut line = format!("  {took:>8} at +{since:.3} s on {thread} (tid {tid}): {method}");
     if slow.waited > 0 {
         line += &format!(", of it waiting {}", time(slow.waited));
     }

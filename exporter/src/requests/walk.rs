@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use trace_format::ids;
 
 use crate::facts::{Change, Open, Payload};
-use crate::profile::tree::{CallTree, ROOT};
+use crate::profile::tree::CallTree;
 use crate::profile::tree_key;
 
 /// Maximum number of slow requests described.
@@ -100,14 +100,6 @@ struct Current {
     request: Request,
     /// Its depth on the thread's stack.
     depth: usize,
-    /// The nodes of what is open inside, outermost first.
-    nodes: Vec<u32>,
-}
-
-impl Current {
-    fn at(&self) -> u32 {
-        self.nodes.last().copied().unwrap_or(ROOT)
-    }
 }
 
 /// The walk over one thread.
@@ -133,8 +125,7 @@ impl<'w> Walk<'w> {
         }
         let Some(time) = change.time() else { return };
         if let Some(current) = &mut self.current {
-            let at = current.at();
-            current.request.tree.add(at, time.saturating_sub(self.now));
+            current.request.tree.spend(time.saturating_sub(self.now));
         }
         self.now = time.max(self.now);
         match *change {
@@ -147,21 +138,20 @@ impl<'w> Walk<'w> {
     fn begin(&mut self, open: Open, payload: Option<&Payload>, depth: usize) {
         let Open { key, begun, before: cut } = open;
         if let Some(current) = &mut self.current {
-            let at = current.at();
-            current.nodes.push(current.request.tree.call(at, tree_key(key, payload)));
+            current.request.tree.open(tree_key(key, payload));
             return;
         }
         if ids::is_method(key) && self.wanted.map_or(depth == 0, |wanted| wanted.contains(&key)) {
             let tree = CallTree::default();
             let request = Request { thread: self.thread, key, begun, duration: 0, ended: false, cut, tree };
-            self.current = Some(Current { request, depth, nodes: Vec::new() });
+            self.current = Some(Current { request, depth });
         }
     }
 
     fn end(&mut self, depth: usize, time: u64) {
         let Some(current) = &mut self.current else { return };
         if depth > current.depth {
-            current.nodes.pop();
+            current.request.tree.close();
         } else if let Some(Current { mut request, .. }) = self.current.take() {
             request.duration = time.saturating_sub(request.begun);
             request.ended = true;
