@@ -138,11 +138,11 @@ impl DurationTable {
         Ok(warnings)
     }
 
-    fn merge<S: Source + ?Sized>(
+    fn merge(
         &mut self,
         found: HashMap<Key, Durations>,
         names: &Names<'_>,
-        recording: &Recording<S>,
+        recording: &Recording<dyn Source + '_>,
     ) {
         let name_of = |key: Key| match key {
             Key::Method(id) => (Kind::Method, names.method(id).into_owned()),

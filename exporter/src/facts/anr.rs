@@ -58,6 +58,11 @@ pub struct Anr {
 }
 
 impl Anr {
+    fn new(since: u64, detected: u64, detector: Detector) -> Self {
+        let (watchdog, recovered, more_signals, verdict) = (None, None, 0, None);
+        Self { since, detected, detector, watchdog, recovered, more_signals, verdict }
+    }
+
     /// How long main was blocked at the detection, ns.
     #[must_use]
     pub fn blocked(&self) -> u64 {
@@ -125,8 +130,6 @@ pub struct Incidents {
     pub more: u64,
     /// The sensor's counters at the last verdict, if there is one.
     pub counters: Option<Counters>,
-    /// For signals without a message: when main started what it was in, by signal.
-    begun: HashMap<u64, u64>,
 }
 
 /// The times of the signals without a message.
@@ -143,19 +146,18 @@ impl Incidents {
     /// Judges the signals that the process itself has not judged. `begun` maps each signal to the start of what
     /// main was in.
     pub(super) fn new(mut verdicts: Verdicts, service: &Service, begun: HashMap<u64, u64>) -> Self {
-        let mut found = Self { counters: verdicts.counters, begun, ..Self::default() };
+        let mut found = Self { counters: verdicts.counters, ..Self::default() };
         for (time, event) in &service.incidents {
-            found.event(*time, *event, &mut verdicts);
+            found.event(*time, *event, &mut verdicts, &begun);
         }
         // Their events were overwritten: the ring is overwritten, sections are kept.
         for verdict in std::mem::take(&mut verdicts.by_signal).into_values() {
             if found.has_room() {
-                found.sigquit(verdict.sigquit, Some(verdict));
+                found.sigquit(verdict.sigquit, Some(verdict), &begun);
             }
         }
         found.anrs.sort_by_key(|a| (a.since, a.detected));
         found.captures.sort_by_key(|c| c.at);
-        found.begun.clear();
         found
     }
 
@@ -173,7 +175,7 @@ impl Incidents {
         room
     }
 
-    fn event(&mut self, time: u64, event: Event, verdicts: &mut Verdicts) {
+    fn event(&mut self, time: u64, event: Event, verdicts: &mut Verdicts, begun: &HashMap<u64, u64>) {
         let verdict = match event {
             Event::Sigquit(s) => verdicts.by_signal.remove(&s.sensed),
             _ => None,
@@ -182,7 +184,7 @@ impl Incidents {
             return;
         }
         match event {
-            Event::Sigquit(s) => self.sigquit(s, verdict),
+            Event::Sigquit(s) => self.sigquit(s, verdict, begun),
             Event::Stall(s) if s.stuck_since > 0 && s.stuck_since <= time => self.stall(s.stuck_since, time),
             Event::Recovered(s) => {
                 if let Some(anr) = self.anrs.iter_mut().find(|a| a.since == s.stuck_since) {
@@ -194,12 +196,11 @@ impl Incidents {
         }
     }
 
-    fn sigquit(&mut self, s: Sigquit, verdict: Option<Verdict>) {
+    fn sigquit(&mut self, s: Sigquit, verdict: Option<Verdict>, begun: &HashMap<u64, u64>) {
         let at = s.sensed.min(MAX_TIME);
-        let begun =
-            || self.begun.get(&s.sensed).copied().filter(|begun| at.saturating_sub(*begun) >= BLOCKED);
+        let is_long = |begun: &&u64| at.saturating_sub(**begun) >= BLOCKED;
         let stuck_since = match s.stuck_since {
-            0 => begun().unwrap_or(0),
+            0 => begun.get(&s.sensed).filter(is_long).copied().unwrap_or(0),
             since if since <= at => since,
             _ => 0,
         };
@@ -221,15 +222,8 @@ impl Incidents {
             return;
         }
         let Some(anr) = known else {
-            self.anrs.push(Anr {
-                since: if stuck_since > 0 { stuck_since } else { at },
-                detected: at,
-                detector: Detector::Sigquit(s),
-                watchdog: None,
-                recovered: None,
-                more_signals: 0,
-                verdict,
-            });
+            let since = if stuck_since > 0 { stuck_since } else { at };
+            self.anrs.push(Anr { verdict, ..Anr::new(since, at, Detector::Sigquit(s)) });
             return;
         };
         let first = !matches!(anr.detector, Detector::Sigquit(_));
@@ -265,15 +259,9 @@ impl Incidents {
             Some(anr) => {
                 anr.watchdog.get_or_insert(at);
             }
-            None => self.anrs.push(Anr {
-                since,
-                detected: at,
-                detector: Detector::Watchdog,
-                watchdog: Some(at),
-                recovered: None,
-                more_signals: 0,
-                verdict: None,
-            }),
+            None => {
+                self.anrs.push(Anr { watchdog: Some(at), ..Anr::new(since, at, Detector::Watchdog) });
+            }
         }
     }
 }

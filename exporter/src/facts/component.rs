@@ -139,20 +139,17 @@ impl MessageComponent {
         };
         let fore = limit.foreground_ms;
         let Some(back) = limit.background_ms else { return Some(one(fore)) };
+        let (fore_s, back_s) = (fore / 1_000, back / 1_000);
         let is_broadcast = matches!(self.call, ComponentCall::Receiver | ComponentCall::RegisteredReceiver);
         Some(match self.foreground {
             Some(true) => format!("foreground broadcast: {}", one(fore)),
             Some(false) => format!("background broadcast: {}", one(back)),
-            None if is_broadcast => format!(
-                "the system allows {} s for a foreground broadcast, {} s for a background one",
-                fore / 1_000,
-                back / 1_000
-            ),
-            None => format!(
-                "the system allows {} s, or {} s for a caller in the background",
-                fore / 1_000,
-                back / 1_000
-            ),
+            None if is_broadcast => {
+                format!(
+                    "the system allows {fore_s} s for a foreground broadcast, {back_s} s for a background one"
+                )
+            }
+            None => format!("the system allows {fore_s} s, or {back_s} s for a caller in the background"),
         })
     }
 }
@@ -161,21 +158,12 @@ impl MessageComponent {
 #[derive(Debug, Default)]
 pub(crate) struct Components {
     /// By the time at which the message began.
-    recorded: Vec<Component>,
+    pub(super) recorded: Vec<Component>,
     /// By the time of the stack.
     by_stack: Vec<(u64, ComponentCall, Arc<str>)>,
 }
 
 impl Components {
-    /// Number of recorded ones.
-    pub(super) fn recorded(&self) -> usize {
-        self.recorded.len()
-    }
-
-    pub(super) fn add(&mut self, component: Component) {
-        self.recorded.push(component);
-    }
-
     /// Sorts what was recorded, and adds what the stacks show.
     pub(super) fn complete(&mut self, samples: &Samples, snapshots: &[AnrSnapshot]) {
         self.recorded.sort_by_key(|component| component.since);
@@ -404,7 +392,7 @@ mod tests {
         for (since, class) in [(900, "a.Late"), (100, "a.Early")] {
             let call = ComponentCall::Receiver;
             let (class, foreground) = (class.to_owned(), Some(true));
-            components.add(Component { since, call, class, foreground, queued_ms: Some(6_100) });
+            components.recorded.push(Component { since, call, class, foreground, queued_ms: Some(6_100) });
         }
         let mut samples = Samples::default();
         let stack = "b.Sync.onStartJob(S.java:1)\nandroid.app.job.JobServiceEngine$JobHandler.handleMessage(J.java:1)\n";

@@ -55,14 +55,14 @@ pub use survey::Survey;
 pub(crate) use survey::{LockWait, last_moment};
 pub(crate) use verdicts::{confidence_name, outcome_name, reasons_text, verdict_name};
 
+use answers::text::clean;
 use trace_format::event::Clocks;
 use trace_format::sections::process::Process;
-use trace_format::{Events, ReadError, Recording, Section, Source, Thread};
+use trace_format::{Events, ReadError, Recording, Section, Source, TextId, Thread};
 
 /// The facts of a recording.
-#[derive(Debug)]
-pub struct Facts<'a, S: ?Sized = dyn Source + 'a> {
-    pub(crate) recording: &'a Recording<S>,
+pub struct Facts<'a> {
+    pub(crate) recording: &'a Recording<dyn Source + 'a>,
     /// Sections of the monitors, the recorder and the system.
     pub sections: Sections,
     /// The recorder's own events.
@@ -78,12 +78,12 @@ pub struct Facts<'a, S: ?Sized = dyn Source + 'a> {
     skipped: Skipped,
 }
 
-impl<'a, S: Source + ?Sized> Facts<'a, S> {
+impl<'a> Facts<'a> {
     /// Reads the sections, the service ring, and main if a SIGQUIT does not record what main was in.
     ///
     /// # Errors
     /// If reading fails.
-    pub fn of(recording: &'a Recording<S>) -> Result<Self, ReadError> {
+    pub fn of(recording: &'a Recording<dyn Source + 'a>) -> Result<Self, ReadError> {
         let mut skipped = Skipped::default();
         let mut sections = Sections::of(recording, &mut skipped)?;
         let service = service::Service::of(recording, &mut skipped)?;
@@ -114,18 +114,28 @@ impl<'a, S: Source + ?Sized> Facts<'a, S> {
 
     /// A thread's items, with calls restored where words are missing, and the ends of methods that were switched
     /// off.
-    pub(crate) fn spans(&self, thread: &'a Thread) -> Spans<'_, S> {
+    pub(crate) fn spans(&self, thread: &'a Thread) -> Spans<'_> {
         Spans::of(restored::restored(self.recording, thread, &self.switches))
     }
 
     /// A thread's events unchanged, for counting.
-    pub(crate) fn events(&self, thread: &'a Thread) -> Events<'a, S> {
+    pub(crate) fn events(&self, thread: &'a Thread) -> Events<'a, dyn Source + 'a> {
         self.recording.events(thread)
     }
 
     /// The recorded main thread.
     pub(crate) fn main(&self) -> Option<&'a Thread> {
         self.recording.threads().iter().find(|t| t.main)
+    }
+
+    /// The thread with this uid; 0 stands for none.
+    pub(crate) fn thread(&self, uid: u32) -> Option<&'a Thread> {
+        self.recording.threads().iter().find(|thread| uid > 0 && thread.uid == uid)
+    }
+
+    /// A text of the recording, cleaned for display; `None` without one.
+    pub(crate) fn text(&self, id: TextId) -> Option<String> {
+        self.recording.texts().get(id).filter(|text| !text.is_empty()).map(|text| clean(text).into_owned())
     }
 
     /// What could not be read or exceeded a limit, without events of threads.

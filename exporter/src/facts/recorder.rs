@@ -320,16 +320,17 @@ impl RecorderFacts {
         Some(PolledCpu::between(first, polls.last()?))
     }
 
-    /// The CPU time of thread `tid` from each poll to the next.
-    pub(crate) fn spans(&self, tid: u32) -> impl Iterator<Item = PolledCpu> {
-        let polls: Vec<_> = self.usage.iter().filter(|(_, u)| u.tid == tid).collect();
-        let spans: Vec<_> = polls.windows(2).map(|w| PolledCpu::between(w[0], w[1])).collect();
-        spans.into_iter().filter(|span| (1..=MAX_BETWEEN).contains(&span.polled()))
+    /// The CPU time of thread `tid` from each poll in this time range to the next.
+    pub(crate) fn polled(&self, tid: u32, from: u64, to: u64) -> Vec<PolledCpu> {
+        let within = self.usage.iter().filter(|(at, usage)| usage.tid == tid && (from..=to).contains(at));
+        let polls: Vec<_> = within.collect();
+        polls.windows(2).map(|pair| PolledCpu::between(pair[0], pair[1])).collect()
     }
 
-    /// The polls of thread `tid`, by time.
-    pub(crate) fn polls(&self, tid: u32) -> Vec<(u64, Usage)> {
-        self.usage.iter().filter(|(_, usage)| usage.tid == tid).copied().collect()
+    /// The CPU time of thread `tid` between polls that belong together.
+    pub(crate) fn spans(&self, tid: u32) -> impl Iterator<Item = PolledCpu> {
+        let all = self.polled(tid, 0, u64::MAX).into_iter();
+        all.filter(|span| (1..=MAX_BETWEEN).contains(&span.polled()))
     }
 
     /// Whether main was ever polled.

@@ -55,15 +55,14 @@ impl Step {
 }
 
 /// An iterator over the steps of a thread.
-#[derive(Debug)]
-pub(crate) struct Restored<'a, S: ?Sized> {
-    events: Events<'a, S>,
+pub(crate) struct Restored<'a> {
+    events: Events<'a, dyn Source + 'a>,
     /// Whether words are missing before the next event, or `steps` come first.
     interrupted: bool,
     missing: bool,
     steps: VecDeque<Step>,
     /// Where the current run of complete words started, and what was open there, outermost first.
-    mark: Events<'a, S>,
+    mark: Events<'a, dyn Source + 'a>,
     open: Vec<u32>,
     /// Time of the last event before the gap.
     now: u64,
@@ -73,11 +72,11 @@ pub(crate) struct Restored<'a, S: ?Sized> {
 }
 
 /// Reads `thread`. `switches` are the recording's, by time.
-pub(super) fn restored<'a, S: Source + ?Sized>(
-    recording: &'a Recording<S>,
+pub(super) fn restored<'a>(
+    recording: &'a Recording<dyn Source + 'a>,
     thread: &'a Thread,
     switches: &'a [Switch],
-) -> Restored<'a, S> {
+) -> Restored<'a> {
     let missing = thread.overwritten() > 0;
     Restored {
         events: recording.events(thread),
@@ -92,7 +91,7 @@ pub(super) fn restored<'a, S: Source + ?Sized>(
     }
 }
 
-impl<S: Source + ?Sized> Iterator for Restored<'_, S> {
+impl Iterator for Restored<'_> {
     type Item = Result<Step, ReadError>;
 
     #[inline]
@@ -101,7 +100,7 @@ impl<S: Source + ?Sized> Iterator for Restored<'_, S> {
     }
 }
 
-impl<S: Source + ?Sized> Restored<'_, S> {
+impl Restored<'_> {
     /// The next step, including the ends of methods that were switched off.
     fn next_switched(&mut self) -> Option<Result<Step, ReadError>> {
         loop {

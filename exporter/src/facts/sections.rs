@@ -166,8 +166,8 @@ fn plural(kind: SectionKind) -> &'static str {
 }
 
 impl Sections {
-    pub(super) fn of<S: Source + ?Sized>(
-        recording: &Recording<S>,
+    pub(super) fn of(
+        recording: &Recording<dyn Source + '_>,
         skipped: &mut Skipped,
     ) -> Result<Self, ReadError> {
         let mut found = Self::default();
@@ -204,7 +204,7 @@ impl Sections {
                 self.issues.len() < MAX_ISSUES && self.kept_bytes + length <= MAX_KEPT_BYTES
             }
             SectionKind::Startup => self.starts.len() < MAX_STARTS,
-            SectionKind::Component => self.components.recorded() < MAX_STARTS,
+            SectionKind::Component => self.components.recorded.len() < MAX_STARTS,
             SectionKind::DumpText => self.dumps.len() < MAX_FEW && self.kept_bytes + length <= MAX_KEPT_BYTES,
             SectionKind::ExitInformation => {
                 self.exits.len() < MAX_FEW && self.kept_bytes + length <= MAX_KEPT_BYTES
@@ -235,7 +235,7 @@ impl Sections {
             SectionKind::Component => {
                 let component = Component::parse(payload)?;
                 let class = clean(&component.class).into_owned();
-                self.components.add(Component { class, ..component });
+                self.components.recorded.push(Component { class, ..component });
             }
             SectionKind::DumpText => {
                 let (at, text) = timed::parse(kind, payload)?;

@@ -31,8 +31,8 @@ pub(super) struct Service {
 }
 
 impl Service {
-    pub(super) fn of<S: Source + ?Sized>(
-        recording: &Recording<S>,
+    pub(super) fn of(
+        recording: &Recording<dyn Source + '_>,
         skipped: &mut Skipped,
     ) -> Result<Self, ReadError> {
         let mut found = Self::default();

@@ -6,7 +6,7 @@
 //! ```
 //! A change is returned before it happens, so that a reader sees what was open until then ([`Spans::open`]).
 
-use trace_format::{Event, ReadError, Source, ids};
+use trace_format::{Event, ReadError, ids};
 
 use super::restored::{Restored, Step};
 use super::stack::{Open, OpenStack, Payload, begins, ends};
@@ -80,9 +80,8 @@ struct Closing {
 }
 
 /// The changes of a thread, in order.
-#[derive(Debug)]
-pub(crate) struct Spans<'a, S: ?Sized> {
-    steps: Restored<'a, S>,
+pub(crate) struct Spans<'a> {
+    steps: Restored<'a>,
     open: OpenStack,
     due: Due,
     closing: Option<Closing>,
@@ -92,8 +91,8 @@ pub(crate) struct Spans<'a, S: ?Sized> {
     event: Event,
 }
 
-impl<'a, S: Source + ?Sized> Spans<'a, S> {
-    pub(super) fn of(steps: Restored<'a, S>) -> Self {
+impl<'a> Spans<'a> {
+    pub(super) fn of(steps: Restored<'a>) -> Self {
         let event = Event::MessageEnd;
         Self { steps, open: OpenStack::default(), due: Due::Nothing, closing: None, payload: None, event }
     }

@@ -3,14 +3,13 @@
 use std::borrow::Cow;
 
 use answers::dump::{AnrKind, Subject};
-use trace_format::Source;
 
 use super::{Anr, Detector, Facts, Sections};
 
 /// Maximum time from the signal to the request of the dump, ns: the system first dumps its own processes.
 const MAX_REQUEST_DELAY: u64 = 20_000_000_000;
 
-impl<S: Source + ?Sized> Facts<'_, S> {
+impl Facts<'_> {
     /// The subject of this ANR: of the dump that may belong to it or, for the recording's `last` ANR, of the exit record. The
     /// system does not know of an ANR that only the watchdog found.
     pub(crate) fn subject(&self, anr: &Anr, last: bool) -> Option<&Subject> {

@@ -58,18 +58,15 @@ pub(crate) struct LockWait {
 }
 
 /// The last moment of a recording, from the `last` events of its threads.
-pub(crate) fn last_moment<S: Source + ?Sized>(
-    recording: &Recording<S>,
-    last: impl Iterator<Item = u64>,
-) -> u64 {
+pub(crate) fn last_moment(recording: &Recording<dyn Source + '_>, last: impl Iterator<Item = u64>) -> u64 {
     let header = recording.header();
     last.chain([header.last_alive, header.start.boottime]).max().unwrap_or(0).min(MAX_TIME)
 }
 
 impl Survey {
     /// Reads all threads; `main` takes main's changes, too, so that who wants them need not read them again.
-    pub(super) fn of<S: Source + ?Sized>(
-        facts: &Facts<'_, S>,
+    pub(super) fn of(
+        facts: &Facts<'_>,
         mut main: impl FnMut(&Change<'_>, &OpenStack),
     ) -> Result<Self, ReadError> {
         let recording = facts.recording;
@@ -124,7 +121,7 @@ impl Survey {
     }
 
     /// Takes an event that opens and closes nothing.
-    fn event<S: Source + ?Sized>(&mut self, recording: &Recording<S>, event: &Event) {
+    fn event(&mut self, recording: &Recording<dyn Source + '_>, event: &Event) {
         match *event {
             Event::Concurrency(_) => self.steps += 1,
             Event::Unknown { .. } => self.unknown += 1,

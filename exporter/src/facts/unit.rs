@@ -10,8 +10,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
+use trace_format::ReadError;
 use trace_format::android::{MESSAGE_QUEUE, is_idle_poll};
-use trace_format::{ReadError, Source};
 
 use super::samples::Samples;
 use super::spans::{Change, Spans};
@@ -67,8 +67,8 @@ pub(crate) fn called_by_the_queue<'l>(frames: impl Iterator<Item = &'l str>) -> 
 /// When main started what it was in at each of `moments`, by moment: the open item in the recording, or the
 /// first of the consecutive samples up to then that are outside of the poll. For a main thread without messages
 /// the result is empty: its outermost call may be the whole program.
-pub(super) fn begun_at<S: Source + ?Sized>(
-    mut main: Spans<'_, S>,
+pub(super) fn begun_at(
+    mut main: Spans<'_>,
     moments: BTreeSet<u64>,
     samples: &Samples,
 ) -> Result<HashMap<u64, u64>, ReadError> {

@@ -80,7 +80,7 @@ pub struct Row {
 impl Row {
     /// The row of a recording and its report.
     #[must_use]
-    pub fn of<S: Source + ?Sized>(file: &str, recording: &Recording<S>, report: &Report) -> Self {
+    pub fn of(file: &str, recording: &Recording<dyn Source + '_>, report: &Report) -> Self {
         let (hang, cause, root) = (report.hang.as_ref(), report.cause.as_ref(), report.answer.root.as_ref());
         let wait = hang.and_then(|hang| hang.wait.as_ref());
         let cold = report.starts.iter().find(|start| start.kind == StartKind::Cold);
@@ -220,6 +220,7 @@ mod tests {
             since: 0,
             began_before: false,
             source: None,
+            wait: None,
         };
         names.iter().map(frame).collect()
     }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use answers::text::clean;
 use answers::words::rounded;
 use serde::{Serialize, Serializer};
-use trace_format::{ReadError, Source, ids};
+use trace_format::{ReadError, ids};
 
 use crate::facts::{Change, Facts, StartKind, Startup};
 use crate::method_map::Method;
@@ -120,8 +120,8 @@ pub struct StartSplit {
 }
 
 /// The first start of the process, divided; `None` without a start, or if main entered no known method in it.
-pub(crate) fn start_split<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
+pub(crate) fn start_split(
+    facts: &Facts<'_>,
     names: &Names<'_>,
     starts: &[Startup],
 ) -> Result<Option<StartSplit>, ReadError> {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use answers::dump::java_frame;
 use answers::text::clean;
 use trace_format::sections::native_frames::FrameKind;
-use trace_format::{ReadError, Source, Thread, ids};
+use trace_format::{ReadError, Thread, ids};
 
 use super::{Frame, NativePlace, ThreadStack};
 use crate::facts::Facts;
@@ -30,8 +30,8 @@ const MAX_ALL: usize = 1 << 18;
 type Parts = Vec<Vec<Frame>>;
 
 /// Adds Java's frames to all stacks.
-pub(super) fn interleave<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
+pub(super) fn interleave(
+    facts: &Facts<'_>,
     names: &Names<'_>,
     stacks: &mut [ThreadStack],
 ) -> Result<(), ReadError> {
@@ -134,7 +134,7 @@ enum Lines<'a> {
 }
 
 impl<'a> Sampled<'a> {
-    fn of<S: Source + ?Sized>(facts: &'a Facts<'_, S>) -> Self {
+    fn of(facts: &'a Facts<'_>) -> Self {
         let sections = &facts.sections;
         let samples = sections.samples.iter().map(|sample| (sample.at, Lines::Sample(sample)));
         let snapshots = sections.snapshots.iter().map(|snapshot| (snapshot.at, Lines::Snapshot(snapshot)));
@@ -178,8 +178,8 @@ fn parts_of<'l>(lines: impl Iterator<Item = &'l str>) -> Parts {
 }
 
 /// The ids of the methods that were open on a thread at each of `moments`, innermost first.
-fn open_calls<'a, S: Source + ?Sized>(
-    facts: &Facts<'a, S>,
+fn open_calls<'a>(
+    facts: &Facts<'a>,
     thread: &'a Thread,
     moments: &[(u64, usize)],
     mut found: impl FnMut(usize, Vec<u32>),

@@ -21,7 +21,7 @@ use trace_format::native_slot::{Reason, flags};
 use trace_format::sections::native_frames::{FrameKind, NativeFrame, NativeFrames};
 use trace_format::sections::native_modules::NativeModules;
 use trace_format::sections::native_stack::{MAX_WHOLE, NativeStack};
-use trace_format::{ReadError, Section, Source};
+use trace_format::{ReadError, Section};
 
 use crate::facts::Facts;
 use crate::names::Names;
@@ -192,11 +192,7 @@ impl NativeStacks {
     ///
     /// # Errors
     /// If reading fails.
-    pub(crate) fn of<S: Source + ?Sized>(
-        facts: &Facts<'_, S>,
-        names: &Names<'_>,
-        symbols: &[PathBuf],
-    ) -> Result<Self, ReadError> {
+    pub(crate) fn of(facts: &Facts<'_>, names: &Names<'_>, symbols: &[PathBuf]) -> Result<Self, ReadError> {
         let sections = &facts.sections.native;
         let modules = Modules::of(facts);
         let mut captures: HashMap<u64, Capture<'_>> = HashMap::new();

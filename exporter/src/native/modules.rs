@@ -1,18 +1,17 @@
 //! What native code was mapped at a moment: the lists of a recording, the nearest one first.
 
+use trace_format::ReadError;
 use trace_format::sections::native_modules::{JoinedModules, NativeModules};
-use trace_format::{ReadError, Source};
 
 use crate::facts::Facts;
 
 /// The lists of a recording. A list has what the stacks touched that it was made for, so they are joined.
-#[derive(Debug)]
-pub(super) struct Modules<'a, 'f, S: ?Sized> {
-    facts: &'a Facts<'f, S>,
+pub(super) struct Modules<'a, 'f> {
+    facts: &'a Facts<'f>,
 }
 
-impl<'a, 'f, S: Source + ?Sized> Modules<'a, 'f, S> {
-    pub(super) fn of(facts: &'a Facts<'f, S>) -> Self {
+impl<'a, 'f> Modules<'a, 'f> {
+    pub(super) fn of(facts: &'a Facts<'f>) -> Self {
         Self { facts }
     }
 

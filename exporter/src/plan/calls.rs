@@ -73,15 +73,12 @@ impl CallStats {
     }
 
     fn add(&mut self, duration: u64) {
-        self.calls = self.calls.saturating_add(1);
-        self.total = self.total.saturating_add(duration);
-        self.longest = self.longest.max(duration);
-        self.long_calls += u64::from(duration > LONG_CALL);
+        let long_calls = u64::from(duration > LONG_CALL);
+        self.join(&Self { calls: 1, total: duration, longest: duration, long_calls, ..Self::default() });
     }
 
     fn estimate(&mut self, calls: u64) {
-        self.calls = self.calls.saturating_add(calls);
-        self.estimated = self.estimated.saturating_add(calls);
+        self.join(&Self { calls, estimated: calls, ..Self::default() });
     }
 
     fn join(&mut self, other: &Self) {
@@ -172,7 +169,7 @@ impl Found {
         self.by_id.entry(id).or_default()
     }
 
-    fn thread<S: Source + ?Sized>(&mut self, mut spans: Spans<'_, S>) -> Result<(), trace_format::ReadError> {
+    fn thread(&mut self, mut spans: Spans<'_>) -> Result<(), trace_format::ReadError> {
         let mut now = 0;
         while let Some((change, open)) = spans.change()? {
             now = change.time().unwrap_or(now);

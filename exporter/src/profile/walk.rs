@@ -1,6 +1,6 @@
 //! Converts one thread's events to time in a call tree.
 
-use trace_format::{Event, ReadError, Source};
+use trace_format::{Event, ReadError};
 
 use super::tree::{CallTree, ROOT};
 use super::tree_key;
@@ -54,7 +54,7 @@ impl ThreadTime {
 }
 
 /// Reads a thread once, and counts from `from` on.
-pub(super) fn walk<S: Source + ?Sized>(mut spans: Spans<'_, S>, from: u64) -> Result<ThreadTime, ReadError> {
+pub(super) fn walk(mut spans: Spans<'_>, from: u64) -> Result<ThreadTime, ReadError> {
     let mut found = ThreadTime { first_left: u64::MAX, ..ThreadTime::default() };
     // Whether the next event ends a gap.
     let mut gap = true;

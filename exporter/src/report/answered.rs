@@ -7,7 +7,7 @@ use answers::dump::Dump;
 use answers::text::clean;
 use trace_format::event::WaitKind;
 use trace_format::verdict::Confidence;
-use trace_format::{Header, ReadError, Source, Thread};
+use trace_format::{Header, ReadError, Thread};
 
 use super::busy::busy;
 use super::hang::{Hang, wait_sums};
@@ -43,11 +43,8 @@ pub(super) struct Answered {
 }
 
 impl Answered {
-    pub(super) fn of<S: Source + ?Sized>(
-        sources: &Sources<'_, S>,
-        question: &Question<'_, S>,
-    ) -> Result<Self, ReadError> {
-        let native = NativeReport::of(sources.native, &|tid| sources.name_of(tid));
+    pub(super) fn of(sources: &Sources<'_>, question: &Question<'_>) -> Result<Self, ReadError> {
+        let native = NativeReport::of(sources);
         let mut hang = hang(sources, question)?;
         let mut observed = observed(sources, question, hang.as_ref())?;
         let mut thread = HungThread {
@@ -102,10 +99,7 @@ impl Answered {
 }
 
 /// The hang with what the recording knows of its time.
-fn hang<S: Source + ?Sized>(
-    sources: &Sources<'_, S>,
-    question: &Question<'_, S>,
-) -> Result<Option<Hang>, ReadError> {
+fn hang(sources: &Sources<'_>, question: &Question<'_>) -> Result<Option<Hang>, ReadError> {
     let Sources { facts, names, .. } = *sources;
     let mut hang = Hang::of(facts, names, question)?;
     if let (Some(hang), Some(thread)) = (&mut hang, question.thread) {
@@ -122,11 +116,7 @@ fn hang<S: Source + ?Sized>(
 }
 
 /// The reason why the thread's wait is not over; of one that has to give main's result, why main's is not.
-fn why<S: Source + ?Sized>(
-    sources: &Sources<'_, S>,
-    thread: &Thread,
-    hang: &Hang,
-) -> Result<Option<Why>, ReadError> {
+fn why(sources: &Sources<'_>, thread: &Thread, hang: &Hang) -> Result<Option<Why>, ReadError> {
     let own = if hang.wait.is_some() { sources.chains(hang.at)?.why(thread)? } else { None };
     // That the thread waits for something outside of the process is said anyway.
     let is_plain =
@@ -139,9 +129,9 @@ fn why<S: Source + ?Sized>(
 }
 
 /// Adds the owners of the lock that the hung thread waits for, and the cycle that they are part of.
-fn owners<S: Source + ?Sized>(
-    sources: &Sources<'_, S>,
-    question: &Question<'_, S>,
+fn owners(
+    sources: &Sources<'_>,
+    question: &Question<'_>,
     hang: Option<&mut Hang>,
     observed: &mut Observed,
 ) -> Result<(), ReadError> {
@@ -173,7 +163,7 @@ struct Unrecorded {
 }
 
 /// The thread that did not come on between the two dumps of an attachment: the call that it is in began before the recording.
-fn standing<S: Source + ?Sized>(sources: &Sources<'_, S>, on_jvm: bool) -> Option<Unrecorded> {
+fn standing(sources: &Sources<'_>, on_jvm: bool) -> Option<Unrecorded> {
     let mut dumps = of_attachment(&sources.facts.sections);
     let ((since, before), (until, after)) = (dumps.next()?, dumps.next_back()?);
     let stands = after.stands_since(before).filter(|_| on_jvm && before.is_held_up())?;
@@ -202,7 +192,7 @@ fn of_attachment(sections: &Sections) -> impl DoubleEndedIterator<Item = (u64, &
 
 /// The answer of the dump with which an attachment began, without confidence, if its thread may have hung: calls may be too
 /// short for a hang, or too old to be in the recording. A thread that only may have hung still waits in the last dump.
-fn at_start<S: Source + ?Sized>(sources: &Sources<'_, S>) -> Option<Answer> {
+fn at_start(sources: &Sources<'_>) -> Option<Answer> {
     let mut dumps = of_attachment(&sources.facts.sections);
     let (_, before) = dumps.next()?;
     let mut still =
@@ -216,21 +206,13 @@ fn at_start<S: Source + ?Sized>(sources: &Sources<'_, S>) -> Option<Answer> {
 }
 
 /// Returns true if one of these threads has recorded something since then.
-fn has_recorded<S: Source + ?Sized>(
-    sources: &Sources<'_, S>,
-    is_one: impl Fn(&Thread) -> bool,
-    since: u64,
-) -> bool {
+fn has_recorded(sources: &Sources<'_>, is_one: impl Fn(&Thread) -> bool, since: u64) -> bool {
     let mut threads = sources.facts.recording.threads().iter().zip(&sources.survey.last);
     threads.any(|(thread, last)| *last >= since && is_one(thread))
 }
 
 /// The first watched thread that missed its heartbeat, if no other thread is known to hang.
-fn missed_beat<S: Source + ?Sized>(
-    sources: &Sources<'_, S>,
-    native: &NativeReport,
-    on_jvm: bool,
-) -> Option<Unrecorded> {
+fn missed_beat(sources: &Sources<'_>, native: &NativeReport, on_jvm: bool) -> Option<Unrecorded> {
     let missed = native.missed.first()?;
     let main = sources.facts.main().is_some_and(|main| main.tid == missed.tid);
     let thread = HungThread { name: missed.thread.clone(), tid: Some(missed.tid), main };
@@ -239,7 +221,7 @@ fn missed_beat<S: Source + ?Sized>(
         hung: true,
         since: missed.since,
         noticed: missed.until,
-        native: native::summary(sources.native, missed.tid, time, &|tid| sources.name_of(tid)),
+        native: native::summary(sources, missed.tid, time),
         missed_beat: Some(missed.words()),
         on_jvm,
         ..Observed::default()
@@ -250,9 +232,9 @@ fn missed_beat<S: Source + ?Sized>(
 }
 
 /// The facts about the hang, or about the system's request.
-fn observed<S: Source + ?Sized>(
-    sources: &Sources<'_, S>,
-    question: &Question<'_, S>,
+fn observed(
+    sources: &Sources<'_>,
+    question: &Question<'_>,
     hang: Option<&Hang>,
 ) -> Result<Observed, ReadError> {
     let recorded = sources.facts;
@@ -273,15 +255,14 @@ fn observed<S: Source + ?Sized>(
     };
     if let Some(hang) = hang {
         hang.observe(&mut facts);
-        facts.waits = wait_sums(recorded.recording, sources.names, walk, hang);
+        facts.waits = wait_sums(recorded, sources.names, walk, hang);
     }
     facts.before = walk.before(noticed.saturating_sub(STORM_WINDOW), noticed);
     facts.events = (walk.history.events, walk.history.last);
     // Main's CPU time counts for the whole hang, whenever it was noticed.
     let until = hang.map_or(noticed, |h| h.until).max(noticed).saturating_add(MAX_POLL_DELAY);
-    let usage = thread.map_or_else(Vec::new, |thread| recorded.recorder.polls(thread.tid));
-    facts.cpu = cpu_time(&usage, facts.since, until);
     let tid = thread.map_or(0, |thread| thread.tid);
+    facts.cpu = cpu_time(&recorded.recorder.polled(tid, facts.since, until));
     facts.share = SystemShare::of(&sections.polls, tid, facts.since, until);
     facts.slept = slept(&recorded.clocks, facts.since, until);
     let snapshot = sections.snapshot(facts.since, until);
@@ -298,8 +279,7 @@ fn observed<S: Source + ?Sized>(
     if let (Some(thread), true) = (*thread, hang.is_some() || facts.anr) {
         // An ANR that is no hang of main has stacks of the moment of the request.
         let until = hang.map_or(facts.noticed.saturating_add(MAX_STACK_DELAY), |hang| hang.until);
-        let span = (facts.since, until);
-        facts.native = native_summary::of(sources.native, thread.tid, span, &|tid| sources.name_of(tid));
+        facts.native = native_summary::of(sources, thread.tid, (facts.since, until));
         if let Some(native) = facts.native.as_mut() {
             native.thread = if thread.main { "main".to_owned() } else { thread_name(thread) };
             native.at_least = hang.is_some_and(Hang::began_before);
@@ -309,8 +289,8 @@ fn observed<S: Source + ?Sized>(
 }
 
 /// Adds the facts of the dump that shows the hang, and of the system's records of the process's exit.
-fn dumped<S: Source + ?Sized>(
-    recorded: &Facts<'_, S>,
+fn dumped(
+    recorded: &Facts<'_>,
     thread: Option<&Thread>,
     hang: Option<&Hang>,
     until: u64,
@@ -343,8 +323,8 @@ fn dumped<S: Source + ?Sized>(
 }
 
 /// The writes that main waits for, if its stack shows that it waits for the end of all of them.
-fn preference_writes<S: Source + ?Sized>(
-    sources: &Sources<'_, S>,
+fn preference_writes(
+    sources: &Sources<'_>,
     observed: &Observed,
     hang: &Hang,
 ) -> Result<Option<PreferenceWrites>, ReadError> {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use answers::answer::CalleeSummary;
 use answers::words::about;
 use serde::Serialize;
-use trace_format::{Event, ReadError, Source, Thread, ids};
+use trace_format::{Event, ReadError, Thread, ids};
 
 use super::open_item::{OpenItem, OpenItemKind};
 use crate::facts::{Change, Facts, Open, OpenStack};
@@ -94,8 +94,8 @@ fn overlap((a, b): (u64, u64), (from, to): (u64, u64)) -> u64 {
 }
 
 /// Where `main` spent the time from `since` to `until`; `None` if the recording does not show it.
-pub(super) fn busy<'a, S: Source + ?Sized>(
-    facts: &Facts<'a, S>,
+pub(super) fn busy<'a>(
+    facts: &Facts<'a>,
     names: &Names<'_>,
     main: &'a Thread,
     since: u64,
@@ -119,6 +119,7 @@ pub(super) fn busy<'a, S: Source + ?Sized>(
         since: call.open.begun,
         began_before: call.open.before,
         source: names.source(call.open.key),
+        wait: None,
     };
     Ok(Some(Busy {
         span,
@@ -140,8 +141,8 @@ type LongCalls = ((u64, u64), Vec<LongCall>);
 
 /// The recorded part of the time, and the method calls that were open for more than half of it, outermost
 /// first: of two consecutive calls at most one qualifies.
-fn long_calls<'a, S: Source + ?Sized>(
-    facts: &Facts<'a, S>,
+fn long_calls<'a>(
+    facts: &Facts<'a>,
     main: &'a Thread,
     since: u64,
     until: u64,
@@ -178,8 +179,8 @@ type Callees = HashMap<u32, (u64, u64)>;
 
 /// The recorded callees of `caller` in `span`, the calls of main too short to be recorded, and when they were
 /// last counted.
-fn called<'a, S: Source + ?Sized>(
-    facts: &Facts<'a, S>,
+fn called<'a>(
+    facts: &Facts<'a>,
     main: &'a Thread,
     span: (u64, u64),
     caller: Option<&LongCall>,

@@ -1,8 +1,9 @@
 //! Collects main's slices for a chart: those of the stall, and of the seconds before it.
 
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use super::open_item::OpenItemKind;
+use super::open_item::{OpenItem, OpenItemKind};
 
 /// Maximum number of slices per chart.
 const MAX_SLICES: usize = 6_000;
@@ -10,12 +11,12 @@ const MAX_SLICES: usize = 6_000;
 const MAX_DEPTH: usize = 64;
 
 /// A slice.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ChartSlice {
-    /// Its row; 0 is the outermost.
-    pub depth: usize,
     /// When it began.
     pub begin: u64,
+    /// Its row; 0 is the outermost.
+    pub depth: usize,
     /// When it ended, or the end of the chart.
     pub end: u64,
     /// Its kind.
@@ -41,34 +42,13 @@ pub struct Chart {
     pub left_out: u64,
 }
 
-/// Orders slices by duration, the shortest on top.
-#[derive(Debug, PartialEq, Eq)]
-struct Kept(ChartSlice);
-
-impl Kept {
-    fn order(&self) -> (std::cmp::Reverse<u64>, u64, usize) {
-        (std::cmp::Reverse(self.0.end - self.0.begin), self.0.begin, self.0.depth)
-    }
-}
-
-impl PartialOrd for Kept {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Kept {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.order().cmp(&other.order())
-    }
-}
-
 /// Collects slices and keeps the longest.
 #[derive(Debug)]
 pub(super) struct ChartBuilder {
     chart: Chart,
     index: HashMap<String, usize>,
-    kept: BinaryHeap<Kept>,
+    /// By duration, the shortest on top.
+    kept: BinaryHeap<(Reverse<u64>, ChartSlice)>,
 }
 
 impl ChartBuilder {
@@ -77,13 +57,13 @@ impl ChartBuilder {
         Self { chart, index: HashMap::new(), kept: BinaryHeap::new() }
     }
 
-    /// Adds a slice; its name is only created if the slice is kept.
+    /// Adds a slice of an item, which is only asked for if the slice is kept.
     pub(super) fn add(
         &mut self,
         depth: usize,
         (begin, end): (u64, u64),
         open: bool,
-        named: impl FnOnce() -> (OpenItemKind, String),
+        item: impl FnOnce() -> OpenItem,
     ) {
         let Chart { from, to, .. } = self.chart;
         if end < from || begin > to {
@@ -91,8 +71,8 @@ impl ChartBuilder {
         }
         let (begin, end) = (begin.max(from), end.min(to));
         let full = self.kept.len() >= MAX_SLICES;
-        if depth >= MAX_DEPTH || full && self.kept.peek().is_some_and(|k| k.0.end - k.0.begin >= end - begin)
-        {
+        let took = Reverse(end - begin);
+        if depth >= MAX_DEPTH || full && self.kept.peek().is_some_and(|(shortest, _)| *shortest <= took) {
             self.chart.left_out += 1;
             return;
         }
@@ -100,17 +80,17 @@ impl ChartBuilder {
             self.kept.pop();
             self.chart.left_out += 1;
         }
-        let (kind, name) = named();
+        let OpenItem { kind, name, .. } = item();
         let next = self.chart.names.len();
         let name = *self.index.entry(name).or_insert_with_key(|name| {
             self.chart.names.push(name.clone());
             next
         });
-        self.kept.push(Kept(ChartSlice { depth, begin, end, kind, name, open }));
+        self.kept.push((took, ChartSlice { depth, begin, end, kind, name, open }));
     }
 
     pub(super) fn finish(mut self) -> Chart {
-        self.chart.slices = self.kept.into_iter().map(|kept| kept.0).collect();
+        self.chart.slices = self.kept.into_iter().map(|(_, slice)| slice).collect();
         self.chart.slices.sort_by_key(|s| (s.begin, s.depth));
         self.chart
     }
@@ -120,13 +100,17 @@ impl ChartBuilder {
 mod tests {
     use super::*;
 
+    fn item(kind: OpenItemKind, name: String) -> OpenItem {
+        OpenItem { kind, name, since: 0, began_before: false, source: None, wait: None }
+    }
+
     #[test]
     fn the_longest_slices_stay_and_the_rest_is_counted() {
         let mut builder = ChartBuilder::new(100, 1_000_000);
         for i in 0..2 * MAX_SLICES as u64 {
-            builder.add(1, (200, 201 + i), false, || (OpenItemKind::Method, format!("m{}", i % 3)));
+            builder.add(1, (200, 201 + i), false, || item(OpenItemKind::Method, format!("m{}", i % 3)));
         }
-        builder.add(0, (0, 2_000_000), true, || (OpenItemKind::Message, "outer".to_owned()));
+        builder.add(0, (0, 2_000_000), true, || item(OpenItemKind::Message, "outer".to_owned()));
         builder.add(MAX_DEPTH, (200, 300), false, || unreachable!("it is not kept"));
         builder.add(0, (2, 3), false, || unreachable!("it is before"));
         let chart = builder.finish();

@@ -1,5 +1,6 @@
 //! Builds a report from the facts: the question, its answer, and what else the page says.
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
@@ -8,17 +9,16 @@ use answers::text::clean;
 use answers::words::{seconds, times};
 use trace_format::{ReadError, Recording, Source, Thread};
 
-use super::MIN_ENDED_HANG;
 use super::answered::Answered;
 use super::chart::{Chart, ChartBuilder};
-use super::findings::{Report, ThreadCoverage};
 use super::history::BEFORE_WINDOW;
-use super::question::{Question, Wanted, first_walk, latest, surveyed};
+use super::question::{Question, Wanted, latest, walk_of};
 use super::recorder::recorder_report;
 use super::sources::Sources;
 use super::walk::{Counts, Walk};
+use super::{MIN_ENDED_HANG, Report, ThreadCoverage};
 use crate::facts::{Facts, Survey};
-use crate::model::start_split;
+use crate::model::{Names, start_split};
 use crate::names::names_of;
 use crate::native::NativeStacks;
 use crate::native_warnings::native_warnings;
@@ -48,7 +48,7 @@ impl Report {
         map: &MethodMap,
         symbols: &[PathBuf],
     ) -> Result<Self, ExportError> {
-        build(file, recording, map, symbols, Wanted::Worst)
+        build(file, recording, map, symbols, None)
     }
 
     /// As [`Report::with_symbols`], where facts and survey were read already.
@@ -60,12 +60,12 @@ impl Report {
         symbols: &[PathBuf],
     ) -> Result<Self, ExportError> {
         let placed = ExportError::reading(file);
-        let (names, name_warning) = names_of(file, facts.recording, map);
-        let native = NativeStacks::of(facts, &names, symbols).map_err(placed)?;
-        let sources = Sources::of(facts, &names, survey, &native);
-        let walk = first_walk(facts, &names).map_err(placed)?;
-        let question = Question::of(&sources, walk, Wanted::Worst, None).map_err(placed)?;
-        answered(file, &sources, question, name_warning)
+        let named = names_of(file, facts.recording, map);
+        let mut walk = walk_of(facts, &named.0);
+        if let Some(main) = facts.main() {
+            walk.run(main).map_err(placed)?;
+        }
+        answered(file, facts, &named, survey, walk, symbols, Wanted::Worst)
     }
 
     /// The report on the last stall of main: the last message, or call outside of messages, that took at least
@@ -73,13 +73,13 @@ impl Report {
     ///
     /// # Errors
     /// If the recording cannot be read any further.
-    pub fn latest_stall<S: Source>(
+    pub fn latest_stall(
         file: &Path,
-        recording: &Recording<S>,
+        recording: &Recording<dyn Source + '_>,
         map: &MethodMap,
         least: u64,
     ) -> Result<Self, ExportError> {
-        build(file, recording, map, &[], Wanted::Latest(least))
+        build(file, recording, map, &[], Some(least))
     }
 
     /// A chart of what main did in the hang and the 10 s before it, or in the last 10 s.
@@ -100,55 +100,58 @@ impl Report {
         let mut walk = Walk::new(&facts, &names);
         walk.chart = Some(ChartBuilder::new(from, to));
         if let Some(main) = facts.main() {
-            walk.run(main, None).map_err(placed)?;
+            walk.run(main).map_err(placed)?;
         }
         Ok(walk.into_chart())
     }
 }
 
-fn build<S: Source + ?Sized>(
+/// Reads a recording, for the last hang of at least this length, ns, or else the worst.
+fn build(
     file: &Path,
-    recording: &Recording<S>,
+    recording: &Recording<dyn Source + '_>,
     map: &MethodMap,
     symbols: &[PathBuf],
-    wanted: Wanted,
+    least: Option<u64>,
 ) -> Result<Report, ExportError> {
     let placed = ExportError::reading(file);
-    let (names, name_warning) = names_of(file, recording, map);
+    let named = names_of(file, recording, map);
     let mut facts = Facts::of(recording).map_err(placed)?;
-    let latest = match wanted {
-        Wanted::Worst => None,
-        Wanted::Latest(least) => latest(&facts, &names, least).map_err(placed)?,
-    };
-    if wanted != Wanted::Worst {
+    let mut wanted = Wanted::Worst;
+    if let Some(least) = least {
+        let latest = latest(&facts, &named.0, least).map_err(placed)?;
         // ANRs of earlier hangs are not about this one.
         let within = |at: u64| latest.is_some_and(|latest| (latest.since..=latest.until).contains(&at));
         facts.incidents.anrs.retain(|anr| within(anr.detected));
         facts.incidents.captures.retain(|capture| within(capture.at));
+        wanted = Wanted::Latest(latest);
     }
-    let facts = facts;
-    let (survey, walk) = surveyed(&facts, &names).map_err(placed)?;
-    let native = NativeStacks::of(&facts, &names, symbols).map_err(placed)?;
-    let sources = Sources::of(&facts, &names, &survey, &native);
-    let question = Question::of(&sources, walk, wanted, latest).map_err(placed)?;
-    answered(file, &sources, question, name_warning)
+    let mut walk = walk_of(&facts, &named.0);
+    let survey = walk.survey().map_err(placed)?;
+    answered(file, &facts, &named, &survey, walk, symbols, wanted)
 }
 
-/// The report that answers a question.
-fn answered<S: Source + ?Sized>(
+/// The report that answers the question about what was read; `walk` is the one over main.
+fn answered<'a>(
     file: &Path,
-    sources: &Sources<'_, S>,
-    question: Question<'_, S>,
-    name_warning: Option<Warning>,
+    facts: &'a Facts<'a>,
+    (names, name_warning): &'a (Names<'a>, Option<Warning>),
+    survey: &'a Survey,
+    walk: Walk<'a>,
+    symbols: &[PathBuf],
+    wanted: Wanted,
 ) -> Result<Report, ExportError> {
     let placed = ExportError::reading(file);
-    let mut warnings: Vec<Warning> = name_warning.into_iter().collect();
-    warnings.extend(Warning::of_recording(file, sources.facts.recording));
+    let native = NativeStacks::of(facts, names, symbols).map_err(placed)?;
+    let sources = &Sources { facts, names, survey, native: &native, last_chains: RefCell::default() };
+    let question = Question::of(sources, walk, wanted).map_err(placed)?;
+    let mut warnings: Vec<Warning> = name_warning.iter().cloned().collect();
+    warnings.extend(Warning::of_recording(file, facts.recording));
     if question.walk.lost > 0 {
         warnings.push(Warning::Lost { words: question.walk.lost });
     }
-    warnings.extend(Warning::of_skipped(file, &sources.facts.all_skipped(sources.survey)));
-    warnings.extend(native_warnings(file, sources.native));
+    warnings.extend(Warning::of_skipped(file, &facts.all_skipped(survey)));
+    warnings.extend(native_warnings(file, &native));
     let answered = Answered::of(sources, &question).map_err(placed)?;
     let mut report = assembled(sources, question, answered).map_err(placed)?;
     report.file = file.display().to_string();
@@ -157,11 +160,7 @@ fn answered<S: Source + ?Sized>(
 }
 
 /// Everything that a page says, without the file's name and the warnings.
-fn assembled<S: Source + ?Sized>(
-    sources: &Sources<'_, S>,
-    question: Question<'_, S>,
-    answered: Answered,
-) -> Result<Report, ReadError> {
+fn assembled(sources: &Sources<'_>, question: Question<'_>, answered: Answered) -> Result<Report, ReadError> {
     let Sources { facts, names, survey, .. } = *sources;
     let Question { walk, at, end, idle, .. } = question;
     let Answered { hang, mut answer, at_start, observed, native, preference_writes } = answered;
@@ -221,7 +220,7 @@ fn assembled<S: Source + ?Sized>(
     })
 }
 
-fn coverage<S: Source + ?Sized>(facts: &Facts<'_, S>, survey: &Survey, end: u64) -> Vec<ThreadCoverage> {
+fn coverage(facts: &Facts<'_>, survey: &Survey, end: u64) -> Vec<ThreadCoverage> {
     let pauses = facts.recorder.pauses();
     let threads = facts.recording.threads().iter().zip(&survey.coverage_builder);
     let coverage = threads.map(|(thread, builder)| ThreadCoverage {
@@ -244,13 +243,11 @@ fn not_recorded(coverage: &[ThreadCoverage]) -> Option<String> {
         more => format!(", and as much of {}", times(more, "other thread")),
     };
     let (missing, lived) = (seconds(missing(first)), seconds(first.coverage.lived()));
-    Some(format!(
-        "what \"{}\" did in {missing} of its {lived}, which are not recorded{besides}",
-        clean(&first.name)
-    ))
+    let name = clean(&first.name);
+    Some(format!("what \"{name}\" did in {missing} of its {lived}, which are not recorded{besides}"))
 }
 
-fn counts<S: Source + ?Sized>(facts: &Facts<'_, S>, survey: &Survey, of_main: Counts) -> Counts {
+fn counts(facts: &Facts<'_>, survey: &Survey, of_main: Counts) -> Counts {
     let threads = facts.recording.threads();
     Counts {
         threads: threads.len() as u64,
@@ -262,7 +259,7 @@ fn counts<S: Source + ?Sized>(facts: &Facts<'_, S>, survey: &Survey, of_main: Co
     }
 }
 
-fn notices<S: Source + ?Sized>(facts: &Facts<'_, S>) -> Vec<(u64, String)> {
+fn notices(facts: &Facts<'_>) -> Vec<(u64, String)> {
     let texts = facts.recording.texts();
     let notices = facts.incidents.notices.iter();
     notices.filter_map(|(at, id)| Some((*at, clean(texts.get(*id)?).into_owned()))).collect()

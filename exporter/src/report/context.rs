@@ -7,7 +7,6 @@ use answers::text::clean;
 use answers::words::{seconds, times};
 
 use super::findings::Report;
-use super::moments::moment;
 use crate::facts::confidence_name;
 
 /// Maximum number of facts, kinds of messages and starts listed.
@@ -19,7 +18,7 @@ pub(super) fn write_cause(r: &Report, cause: &Cause, f: &mut Formatter<'_>) -> f
     writeln!(f, "  cause       {name} ({}), of the group {group}", confidence_name(cause.confidence))?;
     writeln!(f, "              rule: {}", cause.rule)?;
     for evidence in &cause.evidence {
-        let at = evidence.at.map_or_else(String::new, |at| format!("{}: ", moment(r, at)));
+        let at = evidence.at.map_or_else(String::new, |at| format!("{}: ", r.moment(at)));
         writeln!(f, "              {at}{}", clean(&evidence.text))?;
     }
     if cause.also.is_empty() {
@@ -39,21 +38,11 @@ pub(super) fn write_before(before: &RecentWork, f: &mut Formatter<'_>) -> fmt::R
         n => format!(" and {} outside of messages", times(n, "call")),
     };
     let share = u128::from(before.busy) * 100 / u128::from(before.to.saturating_sub(before.from).max(1));
-    writeln!(
-        f,
-        "  {}{others} took {} together, {share} % of it",
-        times(before.messages, "message"),
-        seconds(before.busy)
-    )?;
+    let (messages, took) = (times(before.messages, "message"), seconds(before.busy));
+    writeln!(f, "  {messages}{others} took {took} together, {share} % of it")?;
     for kind in before.kinds.iter().take(MAX_LISTED) {
-        writeln!(
-            f,
-            "  {:>10}  {} of {}, the longest {}",
-            seconds(kind.total),
-            kind.count,
-            kind.name,
-            seconds(kind.longest)
-        )?;
+        let (total, longest) = (seconds(kind.total), seconds(kind.longest));
+        writeln!(f, "  {total:>10}  {} of {}, the longest {longest}", kind.count, kind.name)?;
     }
     Ok(())
 }
@@ -65,34 +54,23 @@ pub(super) fn write_starts(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     }
     writeln!(f, "\nSTARTS")?;
     for start in r.starts.iter().take(MAX_LISTED * 2) {
-        let took = |to: u64| seconds(to.saturating_sub(start.begin));
-        let application = start.application_end.map(|at| format!("application {}, ", took(at)));
-        let drawn = start.first_draw.map(|at| format!("first draw {}, ", took(at)));
+        let until = |what: &str, at: Option<u64>| {
+            at.map_or_else(String::new, |at| format!("{what} {}, ", seconds(at.saturating_sub(start.begin))))
+        };
+        let application = until("application", start.application_end);
+        let drawn = until("first draw", start.first_draw);
         let activity =
             if start.activity.is_empty() { String::new() } else { format!("  {}", start.activity) };
-        writeln!(
-            f,
-            "  {:>10}  at {}  {}{activity} ({}{}{})",
-            seconds(start.duration()),
-            moment(r, start.begin),
-            start.kind.word(),
-            application.unwrap_or_default(),
-            drawn.unwrap_or_default(),
-            start.grade.word()
-        )?;
+        let (took, at) = (seconds(start.duration()), r.moment(start.begin));
+        let (kind, grade) = (start.kind.word(), start.grade.word());
+        writeln!(f, "  {took:>10}  at {at}  {kind}{activity} ({application}{drawn}{grade})")?;
     }
     if let Some(split) = &r.start_split {
-        writeln!(f, "  main in the process's start, at {}:", moment(r, split.begin))?;
+        writeln!(f, "  main in the process's start, at {}:", r.moment(split.begin))?;
         for part in split.components.iter().chain(&split.libraries) {
-            writeln!(
-                f,
-                "  {:>10}  {:>10} its own  {} {} ({})",
-                seconds(part.inclusive),
-                seconds(part.exclusive),
-                part.kind.word(),
-                part.name,
-                times(part.calls, "call")
-            )?;
+            let (whole, own) = (seconds(part.inclusive), seconds(part.exclusive));
+            let (kind, calls) = (part.kind.word(), times(part.calls, "call"));
+            writeln!(f, "  {whole:>10}  {own:>10} its own  {kind} {} ({calls})", part.name)?;
         }
     }
     if let Some(more) = r.starts.len().checked_sub(MAX_LISTED * 2).filter(|n| *n > 0) {

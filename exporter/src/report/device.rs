@@ -25,11 +25,8 @@ pub(super) fn lines(share: &SystemShare) -> Vec<String> {
     let mut lines = Vec::new();
     // A JVM's polls have its collections alone.
     if share.cpus.is_some() || share.others.threads > 0 {
-        lines.push(format!(
-            "the app's other threads ran for {}{named}{others}, in {}{cpus}",
-            rounded(share.others.ran),
-            rounded(share.polled)
-        ));
+        let (ran, polled) = (rounded(share.others.ran), rounded(share.polled));
+        lines.push(format!("the app's other threads ran for {ran}{named}{others}, in {polled}{cpus}"));
     }
     if share.frozen > 0 {
         lines.push(format!("the process was frozen or stopped for {}", rounded(share.frozen)));
@@ -41,11 +38,8 @@ pub(super) fn lines(share: &SystemShare) -> Vec<String> {
         let heap = share.heap.map_or_else(String::new, |(used, max)| {
             format!("; Java heap: {} of {} in use", megabytes(used), megabytes(max))
         });
-        lines.push(format!(
-            "{} took {}{heap}",
-            times(share.gcs, "garbage collection"),
-            rounded(share.gc_time)
-        ));
+        let collections = times(share.gcs, "garbage collection");
+        lines.push(format!("{collections} took {}{heap}", rounded(share.gc_time)));
     }
     if let (Some(own), Some(all)) = (share.own_bytes, share.system_bytes)
         && own.max(all) >= SystemShare::MUCH_IO
@@ -55,10 +49,9 @@ pub(super) fn lines(share: &SystemShare) -> Vec<String> {
     if share.major_faults >= (share.polled / SECOND).max(1).saturating_mul(LEAST_FAULTS)
         || is_noticeable(share.memory_some, share)
     {
+        let (read, waited) = (thousands(share.major_faults), rounded(share.memory_some));
         lines.push(format!(
-            "memory: {} pages read from storage, some task waited for memory for {}",
-            thousands(share.major_faults),
-            rounded(share.memory_some)
+            "memory: {read} pages read from storage, some task waited for memory for {waited}"
         ));
     }
     if let Some(word) = share.thermal_status() {

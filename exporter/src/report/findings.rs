@@ -7,18 +7,13 @@ use trace_format::sections::process::Process;
 use trace_format::sections::profile::PlatformProfile;
 use trace_format::verdict::Counters;
 
-use super::hang::Hang;
 use super::idle::Idle;
-use super::long_call::LongestCall;
-use super::long_waits::LongWait;
-use super::native::NativeReport;
-use super::recorder::RecorderReport;
-use super::walk::{Counts, Slow};
-use super::why::{Posters, PreferenceWrites};
-use crate::Warning;
-use crate::facts::Unit;
-use crate::facts::{Anr, Capture, Coverage, Startup};
+use super::{
+    Counts, Hang, LongWait, LongestCall, NativeReport, Posters, PreferenceWrites, RecorderReport, Slow,
+};
+use crate::facts::{Anr, Capture, Coverage, Startup, Unit};
 use crate::model::StartSplit;
+use crate::{Warning, utc};
 
 /// The recorded part of a thread's time.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -114,6 +109,21 @@ impl Report {
     pub fn partial_main(&self) -> Option<&Coverage> {
         let main = self.coverage.iter().find(|thread| thread.main)?;
         main.coverage.is_partial().then_some(&main.coverage)
+    }
+
+    /// A moment, in seconds since the start of the recording.
+    pub(super) fn moment(&self, at: u64) -> String {
+        let start = self.start.boottime;
+        let sign = if at >= start { '+' } else { '-' };
+        format!("{sign}{:.3} s", at.abs_diff(start) as f64 / 1e9)
+    }
+
+    /// A moment as date and time of day by the device's clock at the start of the recording; `None` if that was not
+    /// read.
+    pub(super) fn time_of_day(&self, at: u64) -> Option<String> {
+        let start = self.start;
+        let seconds = start.realtime.saturating_add(at).saturating_sub(start.boottime) / 1_000_000_000;
+        (start.realtime > 0).then(|| format!("{} {} UTC", utc::date(seconds), utc::time_of_day(seconds)))
     }
 
     /// Whether the main thread hung.

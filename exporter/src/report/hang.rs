@@ -2,18 +2,15 @@
 
 use answers::answer::{CauseId, Observed, ShortCallSummary, WaitSum, of_recorded};
 use answers::waited::Waited;
+use trace_format::ReadError;
 use trace_format::event::{CallId, Wait, WaitKind};
-use trace_format::{ReadError, Recording, Source};
 
-use super::busy::Busy;
-use super::open_item::{OpenItem, OpenItemKind};
 use super::owners::{self, Chain};
 use super::question::{Asked, Question, middle};
 use super::waits::{WaitFact, activity};
-use super::walk::{Walk, text};
-use super::why::Why;
-use crate::facts::Unit;
-use crate::facts::{Anr, Facts, MessageComponent, PolledCpu, UnitKind};
+use super::walk::Walk;
+use super::{Busy, OpenItem, OpenItemKind, Why};
+use crate::facts::{Anr, Facts, MessageComponent, PolledCpu, Unit, UnitKind};
 use crate::model::Names;
 use crate::words::thread_name;
 
@@ -80,10 +77,10 @@ impl Hang {
     }
 
     /// The hang that is asked about, if there is one.
-    pub(super) fn of<S: Source + ?Sized>(
-        facts: &Facts<'_, S>,
+    pub(super) fn of(
+        facts: &Facts<'_>,
         names: &Names<'_>,
-        question: &Question<'_, S>,
+        question: &Question<'_>,
     ) -> Result<Option<Self>, ReadError> {
         let Some(asked) = question.asked else { return Ok(None) };
         let (walk, end) = (&question.walk, question.end);
@@ -96,7 +93,7 @@ impl Hang {
             Asked::Ended(ended) => (ended.since, middle(ended), ended.until, true),
         };
         // If main recovered, what counts is what it did when the ANR was detected; else what it does at the end.
-        let (snapshot, unit) = match walk.requested.as_ref().filter(|_| ended) {
+        let (stack, unit) = match walk.requested.as_ref().filter(|_| ended) {
             Some(stack) => (stack.clone(), walk.unit_at_request.clone()),
             None => (walk.snapshot(), walk.unit()),
         };
@@ -105,16 +102,16 @@ impl Hang {
         let since = unit.as_ref().filter(stands).map_or(since, |unit| since.min(unit.since));
         let unit = unit.or_else(|| Unit::of_samples(facts.sections.samples.within(since, until)));
         let anr = if let Asked::Anr(anr) = asked { Some(anr.clone()) } else { None };
-        let stack = snapshot.iter().map(|open| open.item.clone()).collect();
         let mut hang = Self { unit, since, until, ended, at, stack, anr, ..Self::default() };
-        if let Some((open, waits_for)) = snapshot.last().and_then(|open| Some((open, open.wait?))) {
+        if let Some((open, waits_for)) = hang.stack.last().and_then(|open| Some((open, open.wait?))) {
+            let since = open.since;
             if let Some(thread) = question.thread {
                 hang.chain = owners::chain(facts, names, thread, waits_for, at)?;
             }
             hang.wait = Some(WaitFact {
                 kind: waits_for.kind,
-                since: open.item.since,
-                class: text(facts.recording, waits_for.class),
+                since,
+                class: facts.text(waits_for.class),
                 call: waits_for.call,
                 lock: waits_for.lock,
                 owner: hang.chain.first.take(),
@@ -168,15 +165,10 @@ impl Hang {
 }
 
 /// The waits of the message that hung, by kind and target.
-pub(super) fn wait_sums<S: Source + ?Sized>(
-    recording: &Recording<S>,
-    names: &Names<'_>,
-    walk: &Walk<'_, S>,
-    hang: &Hang,
-) -> Vec<WaitSum> {
+pub(super) fn wait_sums(facts: &Facts<'_>, names: &Names<'_>, walk: &Walk<'_>, hang: &Hang) -> Vec<WaitSum> {
     let mut sums: Vec<WaitSum> = Vec::new();
     for waited in walk.history.waits(hang.at).filter(|w| w.end > hang.since) {
-        let class = text(recording, waited.wait.class);
+        let class = facts.text(waited.wait.class);
         let Wait { kind, call, .. } = waited.wait;
         let cause = of_recorded(Waited { kind, call, class: class.as_deref() });
         let method = waited.method.map(|method| names.method(method).into_owned());
@@ -189,7 +181,7 @@ pub(super) fn wait_sums<S: Source + ?Sized>(
             sum.total = sum.total.saturating_add(total);
             continue;
         }
-        let owner = recording.threads().iter().find(|t| waited.wait.owner > 0 && t.uid == waited.wait.owner);
+        let owner = facts.thread(waited.wait.owner);
         let owner = match hang.wait.as_ref().and_then(|wait| wait.owner.as_ref()) {
             Some(known) if owner.is_none_or(|owner| owner.tid == known.tid) => {
                 Some(format!("\"{}\" (tid {}), {}", known.name, known.tid, activity(known)))

@@ -65,8 +65,8 @@ pub(super) struct History {
     ran: VecDeque<EndedWork>,
     /// The newest ones.
     waits: VecDeque<EndedWait>,
-    /// The outermost open one.
-    wait: Option<(Wait, Option<u32>, u64)>,
+    /// The outermost open one, as if it ended at its begin.
+    wait: Option<EndedWait>,
     /// Number of events in the open message, and the time of the last one.
     pub(super) events: u64,
     pub(super) last: u64,
@@ -83,7 +83,8 @@ impl History {
             Change::Opened { open: begun, payload: Some(Payload::Wait(wait)) }
                 if open.count(begun.key) == 0 =>
             {
-                self.wait = Some((*wait, open.innermost_method(), begun.begun));
+                let method = open.innermost_method();
+                self.wait = Some(EndedWait { wait: *wait, method, since: begun.begun, end: begun.begun });
             }
             Change::Opened { open: begun, .. } if is_message(begun.key) && open.messages().is_empty() => {
                 self.forget_open();
@@ -108,11 +109,11 @@ impl History {
     }
 
     fn waited(&mut self, end: u64) {
-        let Some((wait, method, since)) = self.wait.take() else { return };
+        let Some(wait) = self.wait.take() else { return };
         if self.waits.len() == MAX_MESSAGE_WAITS {
             self.waits.pop_front();
         }
-        self.waits.push_back(EndedWait { wait, method, since, end });
+        self.waits.push_back(EndedWait { end, ..wait });
     }
 
     /// Notes that main's outermost call, outside of messages, has ended.
@@ -138,8 +139,7 @@ impl History {
 
     /// The waits of the open message; an open one is closed at `at`.
     pub(super) fn waits(&self, at: u64) -> impl Iterator<Item = EndedWait> {
-        let open =
-            self.wait.map(|(wait, method, since)| EndedWait { wait, method, since, end: at.max(since) });
+        let open = self.wait.map(|wait| EndedWait { end: at.max(wait.since), ..wait });
         self.waits.iter().copied().chain(open)
     }
 

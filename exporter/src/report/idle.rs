@@ -2,9 +2,6 @@
 //! that, it is said.
 
 use serde::Serialize;
-use trace_format::event::Wait;
-
-use super::stretches::{Sign, Stretch};
 
 /// A thread of the program that recorded nothing for 5 s or longer while it waited for work, for a client or for a time.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -25,20 +22,6 @@ pub struct Idle {
 }
 
 impl Idle {
-    /// Of a stretch of a thread; `method` is the name of its innermost call, and `words` says what a wait is for.
-    pub(super) fn of(
-        thread: String,
-        stretch: &Stretch,
-        method: Option<String>,
-        words: impl FnOnce(&Wait) -> String,
-    ) -> Self {
-        let wait = match stretch.sign {
-            Sign::Still(Some(wait)) => Some(words(&wait)),
-            _ => None,
-        };
-        Self { thread, since: stretch.since, duration: stretch.took(), wait, method }
-    }
-
     /// `Thread.sleep, in com.acme.Shop.main`.
     pub(super) fn place(&self) -> String {
         let method = self.method.as_ref().map(|method| format!("in {method}"));

@@ -22,11 +22,8 @@ use self::recorded::{Coverage, MissingProfile, Notice, Profile, Recorder};
 use self::timeline::{Anr, Capture, Start};
 use super::findings;
 use super::idle::Idle;
-use super::long_waits::LongWait;
-use super::native::MissedBeat;
 use super::platform;
-use super::walk::{Counts, Slow};
-use super::why::{Posters, PreferenceWrites};
+use super::{Counts, LongWait, MissedBeat, Posters, PreferenceWrites, Slow};
 use crate::facts::Unit;
 use crate::model::StartSplit;
 
@@ -181,7 +178,7 @@ impl<'a> Report<'a> {
             counts: &report.counts,
             recorder: Recorder::from(&report.recorder),
             coverage: report.coverage.iter().take(MAX_LISTED).map(Coverage::from).collect(),
-            notices: report.notices.iter().map(Notice::from).collect(),
+            notices: report.notices.iter().map(|(at, text)| Notice { at_ns: *at, text }).collect(),
             warnings: report.warnings.iter().map(ToString::to_string).collect(),
         }
     }

@@ -6,28 +6,25 @@ use std::hash::Hash;
 use answers::answer::{
     CpuTime, FrameView, SampleSummary, StackLine, classify, counted, is_own, maker, parts, remote_call,
 };
-use trace_format::event::{Clocks, Usage};
+use trace_format::event::Clocks;
 
-use crate::facts::Sample;
+use crate::facts::{PolledCpu, Sample};
 
 /// Sums main's CPU time over its polls.
-pub(super) fn cpu_time(usage: &[(u64, Usage)], from: u64, to: u64) -> CpuTime {
+pub(super) fn cpu_time(polls: &[PolledCpu]) -> CpuTime {
     let mut sum = CpuTime::default();
-    let within = usage.iter().filter(|(at, _)| (from..=to).contains(at));
-    for pair in within.collect::<Vec<_>>().windows(2) {
-        let [(begin, a), (end, b)] = pair else { continue };
-        let polled = end.saturating_sub(*begin);
-        let (ran, runnable) = (b.ran.saturating_sub(a.ran), b.waited.saturating_sub(a.waited));
-        sum.ran = sum.ran.saturating_add(ran);
-        sum.runnable = sum.runnable.saturating_add(runnable);
+    for poll in polls {
+        let polled = poll.polled();
+        sum.ran = sum.ran.saturating_add(poll.ran);
+        sum.runnable = sum.runnable.saturating_add(poll.waited);
         sum.polled = sum.polled.saturating_add(polled);
-        if b.state == b'D' {
+        if poll.state == 'D' {
             sum.uninterruptible = sum.uninterruptible.saturating_add(polled);
         }
-        let still = polled.saturating_sub(ran).saturating_sub(runnable);
+        let still = polled.saturating_sub(poll.ran).saturating_sub(poll.waited);
         // A frozen process neither sleeps nor runs, and its poller stops with it.
-        if b.state == b'R' && still > sum.gap.1 {
-            sum.gap = (*begin, still);
+        if poll.state == 'R' && still > sum.gap.1 {
+            sum.gap = (poll.begin, still);
         }
     }
     sum

@@ -33,7 +33,6 @@ mod json;
 mod long_call;
 mod long_waits;
 mod measured;
-mod moments;
 mod native;
 mod native_summary;
 mod open_item;

@@ -8,7 +8,8 @@ use serde::Serialize;
 use trace_format::native_slot::Reason;
 
 use super::native_summary;
-use crate::native::{NativeStacks, ThreadStack};
+use super::sources::Sources;
+use crate::native::ThreadStack;
 
 /// Maximum number of stacks listed.
 pub(super) const MAX_STACKS: usize = 64;
@@ -57,17 +58,19 @@ pub struct NativeReport {
 }
 
 impl NativeReport {
-    pub(super) fn of(all: &NativeStacks, name_of: &dyn Fn(u32) -> String) -> Self {
-        let stacks = all.all.iter().take(MAX_STACKS);
-        let stacks = stacks.map(|stack| ReportedStack { thread: name_of(stack.tid), stack: stack.clone() });
-        Self { stacks: stacks.collect(), count: all.all.len() as u64, missed: missed(all, name_of) }
+    pub(super) fn of(sources: &Sources<'_>) -> Self {
+        let all = &sources.native.all;
+        let shown =
+            |stack: &ThreadStack| ReportedStack { thread: sources.name_of(stack.tid), stack: stack.clone() };
+        let stacks = all.iter().take(MAX_STACKS).map(shown);
+        Self { stacks: stacks.collect(), count: all.len() as u64, missed: missed(sources) }
     }
 }
 
 /// The threads that missed their heartbeats: captures of one thread that follow each other are of one stall.
-fn missed(all: &NativeStacks, name_of: &dyn Fn(u32) -> String) -> Vec<MissedBeat> {
+fn missed(sources: &Sources<'_>) -> Vec<MissedBeat> {
     let mut spans: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
-    for stack in all.all.iter().filter(|stack| stack.reason == Some(Reason::MissedBeat)) {
+    for stack in sources.native.all.iter().filter(|stack| stack.reason == Some(Reason::MissedBeat)) {
         let of_thread = spans.entry(stack.tid).or_default();
         match of_thread.last_mut().filter(|(_, until)| stack.at.saturating_sub(*until) <= MAX_GAP) {
             Some((_, until)) => *until = stack.at,
@@ -77,8 +80,8 @@ fn missed(all: &NativeStacks, name_of: &dyn Fn(u32) -> String) -> Vec<MissedBeat
     let found = spans.into_iter().filter_map(|(tid, spans)| {
         // The longest of each thread.
         let (since, until) = spans.into_iter().max_by_key(|(since, until)| (until - since, *since))?;
-        let finding = summary(all, tid, (since, until), name_of)?.finding();
-        Some(MissedBeat { thread: name_of(tid), tid, since, until, finding })
+        let finding = summary(sources, tid, (since, until))?.finding();
+        Some(MissedBeat { thread: sources.name_of(tid), tid, since, until, finding })
     });
     let mut found: Vec<_> = found.collect();
     found.sort_by_key(|missed| (std::cmp::Reverse(missed.until - missed.since), missed.tid));
@@ -87,13 +90,8 @@ fn missed(all: &NativeStacks, name_of: &dyn Fn(u32) -> String) -> Vec<MissedBeat
 }
 
 /// What the stacks of a thread that missed its heartbeat show.
-pub(super) fn summary(
-    all: &NativeStacks,
-    tid: u32,
-    span: (u64, u64),
-    name_of: &dyn Fn(u32) -> String,
-) -> Option<NativeSummary> {
-    let found = native_summary::of(all, tid, span, name_of)?;
+pub(super) fn summary(sources: &Sources<'_>, tid: u32, span: (u64, u64)) -> Option<NativeSummary> {
+    let found = native_summary::of(sources, tid, span)?;
     Some(NativeSummary { thread: format!("\"{}\"", found.thread), at_least: true, ..found })
 }
 

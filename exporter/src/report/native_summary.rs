@@ -10,23 +10,19 @@ use answers::answer::{
 use answers::dump::LockGraph;
 use trace_format::sections::native_frames::FrameKind;
 
-use crate::native::{Frame, NativePlace, NativeStacks, ThreadStack};
+use super::sources::Sources;
+use crate::native::{Frame, NativePlace, ThreadStack};
 
 /// Number of innermost frames in which a binder call shows.
 const CALLING_FRAMES: usize = 6;
 
-/// The stacks of thread `tid` from `since` to `until`; `None` without any. `name_of` names a thread.
-pub(super) fn of(
-    all: &NativeStacks,
-    tid: u32,
-    (since, until): (u64, u64),
-    name_of: &dyn Fn(u32) -> String,
-) -> Option<NativeSummary> {
-    let stacks =
-        || all.of_thread(tid, since, until).filter(|stack| !stack.frames.is_empty() || stack.call.is_some());
+/// The stacks of thread `tid` from `since` to `until`; `None` without any.
+pub(super) fn of(sources: &Sources<'_>, tid: u32, (since, until): (u64, u64)) -> Option<NativeSummary> {
+    let has_facts = |stack: &&ThreadStack| !stack.frames.is_empty() || stack.call.is_some();
+    let stacks = || sources.native.of_thread(tid, since, until).filter(has_facts);
     let last = stacks().last()?;
     let mut found = NativeSummary {
-        thread: name_of(tid),
+        thread: sources.name_of(tid),
         lasted: until.saturating_sub(since),
         ..NativeSummary::default()
     };
@@ -52,8 +48,8 @@ pub(super) fn of(
     let line = |frame: &Frame| captured(frame, counts.get(&frame.title()).copied().unwrap_or(1));
     found.heaviest = shown.frames.iter().take(MAX_STACK_FRAMES).map(line).collect();
     found.end = shown.end.clone();
-    found.call = call_words(shown, name_of);
-    (found.owners, found.cycle) = owners(all, tid, (since, until), name_of);
+    found.call = call_words(sources, shown);
+    (found.owners, found.cycle) = owners(sources, tid, (since, until));
     Some(found)
 }
 
@@ -142,10 +138,9 @@ fn is_java_code(frame: &Frame) -> bool {
 }
 
 /// The system call, with the owner of the mutex by name.
-fn call_words(stack: &ThreadStack, name_of: &dyn Fn(u32) -> String) -> Option<String> {
-    let owner =
-        stack.owner.map(|owner| format!("waits for a mutex owned by \"{}\" (tid {owner})", name_of(owner)));
-    match (&stack.call, owner) {
+fn call_words(sources: &Sources<'_>, stack: &ThreadStack) -> Option<String> {
+    let owned = |owner| format!("waits for a mutex owned by \"{}\" (tid {owner})", sources.name_of(owner));
+    match (&stack.call, stack.owner.map(owned)) {
         (Some(call), Some(owner)) => Some(format!("in {call} ({owner})")),
         (Some(call), None) => Some(format!("in {call}")),
         (None, owner) => owner,
@@ -153,14 +148,10 @@ fn call_words(stack: &ThreadStack, name_of: &dyn Fn(u32) -> String) -> Option<St
 }
 
 /// The owners of mutexes from thread `tid` on, and the threads of a deadlock: the last stack of each thread counts.
-fn owners(
-    all: &NativeStacks,
-    tid: u32,
-    (since, until): (u64, u64),
-    name_of: &dyn Fn(u32) -> String,
-) -> (Vec<Owner>, Vec<String>) {
+fn owners(sources: &Sources<'_>, tid: u32, (since, until): (u64, u64)) -> (Vec<Owner>, Vec<String>) {
+    let name_of = |tid| sources.name_of(tid);
     // The owner's stack is taken after that of the thread that waits.
-    let last = |tid| all.of_thread(tid, since, until.saturating_add(MAX_LATER)).last();
+    let last = |tid| sources.native.of_thread(tid, since, until.saturating_add(MAX_LATER)).last();
     let mut chain = Vec::new();
     let mut passed = vec![tid];
     let mut next = last(tid).and_then(|stack| stack.owner);

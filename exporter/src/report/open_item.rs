@@ -2,9 +2,10 @@
 
 use answers::answer::MAX_STACK_FRAMES;
 use serde::{Serialize, Serializer};
+use trace_format::event::Wait;
 
 /// The kind of an open item.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum OpenItemKind {
@@ -40,6 +41,9 @@ pub struct OpenItem {
     /// The source file of a method and its first line, if the map has them.
     #[serde(skip)]
     pub source: Option<(String, u32)>,
+    /// The wait, if it is one.
+    #[serde(skip)]
+    pub wait: Option<Wait>,
 }
 
 /// Returns a stack in the order of the JSON, without what is too far out.

@@ -6,11 +6,10 @@ use answers::answer::{Activity, FrameView, Owner, StackLine, classify, of_record
 use answers::dump::LockGraph;
 use answers::waited::Waited;
 use trace_format::event::{Wait, WaitKind};
-use trace_format::{ReadError, Source, Thread};
+use trace_format::{ReadError, Thread};
 
-use super::open_item::{OpenItem, OpenItemKind};
-use super::waits::LockOwner;
-use super::walk::{StackItem, stack_at, text};
+use super::walk::stack_at;
+use super::{LockOwner, OpenItem, OpenItemKind};
 use crate::facts::Facts;
 use crate::model::Names;
 use crate::words::thread_name;
@@ -29,42 +28,37 @@ pub(super) struct Chain {
 }
 
 /// The chain from the wait that `from` was in at the moment `at`.
-pub(super) fn chain<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
+pub(super) fn chain(
+    facts: &Facts<'_>,
     names: &Names<'_>,
     from: &Thread,
     wait: Wait,
     at: u64,
 ) -> Result<Chain, ReadError> {
-    let recording = facts.recording;
     let mut chain = Chain::default();
     let mut passed = vec![from];
     let mut wait = Some(wait);
-    while let Some(waited) =
-        wait.take().filter(|wait| wait.owner > 0 && chain.owners.len() < LockGraph::MAX_CHAIN)
+    while let Some(waited) = wait.take().filter(|_| chain.owners.len() < LockGraph::MAX_CHAIN)
+        && let Some(thread) = facts.thread(waited.owner)
     {
-        let Some(thread) = recording.threads().iter().find(|thread| thread.uid == waited.owner) else {
-            break;
-        };
         let repeated = passed.iter().position(|known| known.uid == thread.uid);
-        if let (Some(first), true) = (repeated, chain.first.is_some()) {
-            chain.cycle = passed[first..].iter().map(|thread| thread_name(thread)).collect();
-            break;
-        }
-        let (stack, last_left) = stack_at(facts, names, thread, at)?;
-        if chain.first.is_none() {
-            chain.first = Some(LockOwner::new(recording, thread, &stack, last_left.clone()));
-        }
         if let Some(first) = repeated {
             chain.cycle = passed[first..].iter().map(|thread| thread_name(thread)).collect();
+            if chain.first.is_some() {
+                break;
+            }
+        }
+        let (stack, last_left) = stack_at(facts, names, thread, at)?;
+        chain.first.get_or_insert_with(|| LockOwner::new(facts, thread, &stack, last_left.clone()));
+        if repeated.is_some() {
             break;
         }
         wait = stack.last().and_then(|open| open.wait).filter(|wait| wait.kind == WaitKind::Monitor);
-        let lines = lines(&stack.iter().map(|open| open.item.clone()).collect::<Vec<_>>(), at);
+        let lines = lines(&stack, at);
         chain.owners.push(Owner {
             thread: thread_name(thread),
             tid: thread.tid,
-            lock: text(recording, waited.class),
+            lock: facts.text(waited.class),
             activity: owner_activity(facts, &stack, last_left),
             root: own_site(&lines),
             stack: lines,
@@ -75,11 +69,7 @@ pub(super) fn chain<S: Source + ?Sized>(
 }
 
 /// What a thread with these open items does, in words.
-fn owner_activity<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
-    stack: &[StackItem],
-    last_left: Option<String>,
-) -> String {
+fn owner_activity(facts: &Facts<'_>, stack: &[OpenItem], last_left: Option<String>) -> String {
     let Some(innermost) = stack.last() else {
         return match last_left {
             Some(method) => format!("in no recorded method; the last one it left was {method}"),
@@ -88,12 +78,12 @@ fn owner_activity<S: Source + ?Sized>(
     };
     let found = match innermost.wait {
         Some(Wait { kind, call, class, .. }) => {
-            let class = text(facts.recording, class);
+            let class = facts.text(class);
             Activity::Of(of_recorded(Waited { kind, call, class: class.as_deref() }))
         }
         None => {
-            let methods = stack.iter().rev().filter(|open| open.item.kind == OpenItemKind::Method);
-            classify(methods.map(|open| FrameView::java(&open.item.name)), "")
+            let methods = stack.iter().rev().filter(|open| open.kind == OpenItemKind::Method);
+            classify(methods.map(|open| FrameView::java(&open.name)), "")
         }
     };
     found.words().to_owned()
@@ -115,8 +105,8 @@ pub(super) fn lines(stack: &[OpenItem], at: u64) -> Vec<StackLine> {
 
 /// The threads that wait for each other's locks at the end of the recording, `main` first if it is one of them;
 /// and whether `main` is in the cycle or waits for it.
-pub(super) fn cycle_at_the_end<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
+pub(super) fn cycle_at_the_end(
+    facts: &Facts<'_>,
     main: Option<&Thread>,
     waits: &[crate::facts::LockWait],
     end: u64,
@@ -142,6 +132,6 @@ pub(super) fn cycle_at_the_end<S: Source + ?Sized>(
     }
     let cycle = cycles.swap_remove(of_main.unwrap_or(0));
     let from = cycle.iter().position(|uid| *uid == main).unwrap_or(0);
-    let name = |uid: &u32| threads.iter().find(|thread| thread.uid == *uid).map(thread_name);
+    let name = |uid: &u32| facts.thread(*uid).map(thread_name);
     (cycle[from..].iter().chain(&cycle[..from]).filter_map(name).collect(), of_main.is_some())
 }

@@ -1,10 +1,11 @@
 //! What the platform stored about the process at its triggers (ProfilingManager, API 36), in words, and why it did not.
 
+use std::collections::HashMap;
+
 use answers::text::clean;
 use trace_format::sections::profile::{ANR, Outcome, PlatformProfile, RUNNING_TRACE};
 
 use super::findings::Report;
-use super::moments::moment;
 
 /// A file of the platform, by its trigger: what it is, and what it is about.
 fn subject(profile: &PlatformProfile) -> String {
@@ -52,41 +53,36 @@ fn is_trace(profile: &PlatformProfile) -> bool {
 
 /// What the platform was asked for and did not store, in order. A request that was answered is not among it.
 pub(super) fn missing(profiles: &[PlatformProfile]) -> Vec<&PlatformProfile> {
-    let answers = |request: &PlatformProfile| {
-        let is_answer = |p: &&PlatformProfile| {
-            p.trigger == request.trigger && p.tag == request.tag && p.outcome != Outcome::Requested
-        };
-        profiles.iter().filter(is_answer).count()
-    };
-    let mut missing: Vec<&PlatformProfile> = Vec::new();
-    for (at, profile) in profiles.iter().enumerate() {
-        // The platform answers requests in their order, one each at most.
-        let is_same = |p: &&PlatformProfile| {
-            p.trigger == profile.trigger && p.tag == profile.tag && p.outcome == Outcome::Requested
-        };
-        let is_answered = profile.outcome == Outcome::Requested
-            && profiles[..at].iter().filter(is_same).count() < answers(profile);
-        if profile.outcome != Outcome::Stored && !is_answered {
-            missing.push(profile);
-        }
+    let key = |profile: &PlatformProfile| (profile.trigger.clone(), profile.tag.clone());
+    let mut answers: HashMap<(String, String), usize> = HashMap::new();
+    for answer in profiles.iter().filter(|profile| profile.outcome != Outcome::Requested) {
+        *answers.entry(key(answer)).or_default() += 1;
     }
-    missing
+    let is_missing = |profile: &&PlatformProfile| match profile.outcome {
+        Outcome::Stored => false,
+        // The platform answers requests in their order, one each at most.
+        Outcome::Requested => match answers.get_mut(&key(profile)).filter(|left| **left > 0) {
+            Some(left) => {
+                *left -= 1;
+                false
+            }
+            None => true,
+        },
+        _ => true,
+    };
+    profiles.iter().filter(is_missing).collect()
 }
 
 /// A line for each file, and for each that is missing.
 pub(super) fn lines(r: &Report) -> Vec<String> {
     let stored = r.profiles.iter().filter(|profile| profile.outcome == Outcome::Stored).map(|profile| {
         let merge = if is_trace(profile) { "; `anrscope merge` shows it beside this recording" } else { "" };
-        format!(
-            "{}: {} ({} bytes) on the device{merge}",
-            subject(profile),
-            clean(profile.file_name()),
-            profile.bytes
-        )
+        let (what, file) = (subject(profile), clean(profile.file_name()));
+        format!("{what}: {file} ({} bytes) on the device{merge}", profile.bytes)
     });
     let missing = missing(&r.profiles).into_iter().filter_map(|profile| {
         let asked =
-            profile.asked_ns.map_or_else(String::new, |at| format!(", requested at {}", moment(r, at)));
+            profile.asked_ns.map_or_else(String::new, |at| format!(", requested at {}", r.moment(at)));
         Some(format!("no {}{asked}: {}", subject(profile), reason(profile.outcome)?))
     });
     stored.chain(missing).collect()

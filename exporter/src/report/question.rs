@@ -9,12 +9,13 @@
 //!
 //! The thread is read with the requested moment in mind: the answer is about the stack at that moment.
 
-use trace_format::{ReadError, Source, Thread};
+use trace_format::{ReadError, Thread};
 
 use super::MIN_ENDED_HANG;
 use super::idle::Idle;
 use super::sources::Sources;
 use super::stall::Stall;
+use super::stretches::Stretch;
 use super::walk::{EndedUnit, Walk};
 use crate::facts::{Anr, Facts, Incidents, Survey, last_moment};
 use crate::model::Names;
@@ -28,8 +29,8 @@ const MIN_OPEN_HANG: u64 = 2_000_000_000;
 pub(super) enum Wanted {
     /// The worst one.
     Worst,
-    /// The last one that took at least this long, ns, or that main is still in.
-    Latest(u64),
+    /// The last one, if there is one ([`latest`]).
+    Latest(Option<EndedUnit>),
 }
 
 /// The stretch of the thread's time that is asked about.
@@ -43,12 +44,12 @@ pub(super) enum Asked<'a> {
 }
 
 /// A thread, as it was read, and the stretch of its time that is asked about.
-pub(super) struct Question<'a, S: ?Sized> {
+pub(super) struct Question<'a> {
     /// `None` if main was not recorded.
     pub(super) thread: Option<&'a Thread>,
     /// `None` if nothing hung, as far as the recording knows.
     pub(super) asked: Option<Asked<'a>>,
-    pub(super) walk: Walk<'a, S>,
+    pub(super) walk: Walk<'a>,
     /// The last ANR or, without one, the first signal that was another process's: it needs an answer too.
     pub(super) at: Option<u64>,
     /// The last moment of the recording.
@@ -57,15 +58,9 @@ pub(super) struct Question<'a, S: ?Sized> {
     pub(super) idle: Option<Idle>,
 }
 
-impl<'a, S: Source + ?Sized> Question<'a, S> {
-    /// The question about a recording; `walk` is the one over main ([`first_walk`]), and `latest` the hang that is wanted, if not
-    /// the worst.
-    pub(super) fn of(
-        sources: &Sources<'a, S>,
-        mut walk: Walk<'a, S>,
-        wanted: Wanted,
-        latest: Option<EndedUnit>,
-    ) -> Result<Self, ReadError> {
+impl<'a> Question<'a> {
+    /// The question about a recording; `walk` is the one over main ([`walk_of`]).
+    pub(super) fn of(sources: &Sources<'a>, mut walk: Walk<'a>, wanted: Wanted) -> Result<Self, ReadError> {
         let Sources { facts, names, survey, .. } = *sources;
         let anr = worst(&facts.incidents.anrs);
         let end = end_of(facts, survey);
@@ -76,20 +71,18 @@ impl<'a, S: Source + ?Sized> Question<'a, S> {
         }
         // Without messages, not only main may hang.
         let (stall, idle) = if walk.has_messages() { (None, None) } else { Stall::of(sources, end)? };
-        let asked = match (&stall, wanted) {
-            (Some(stall), _) if !stall.ended => Some(Asked::Open(stall.since)),
-            (Some(Stall { since, until, .. }), _) => {
-                Some(Asked::Ended(EndedUnit { since: *since, until: *until }))
-            }
+        let asked = match (stall.map(|stall| stall.stretch), wanted) {
+            (Some(Stretch { since, ended: false, .. }), _) => Some(Asked::Open(since)),
+            (Some(Stretch { since, until, .. }), _) => Some(Asked::Ended(EndedUnit { since, until })),
             (None, _) if open_at_end(&walk, end).is_some() => open_at_end(&walk, end).map(Asked::Open),
             (None, Wanted::Worst) => walk.longest(MIN_ENDED_HANG).map(Asked::Ended),
-            (None, Wanted::Latest(_)) => latest.map(Asked::Ended),
+            (None, Wanted::Latest(latest)) => latest.map(Asked::Ended),
         };
         let asked = asked.filter(|asked| match asked {
             Asked::Ended(ended) => at.is_none_or(|at| (ended.since..=ended.until).contains(&at)),
             _ => true,
         });
-        let thread = stall.as_ref().map(|stall| stall.thread).or(main);
+        let thread = stall.map(|stall| stall.thread).or(main);
         let ended = match asked {
             Some(Asked::Ended(ended)) => Some(ended),
             _ => None,
@@ -97,8 +90,8 @@ impl<'a, S: Source + ?Sized> Question<'a, S> {
         if let Some(thread) = thread.filter(|_| ended.is_some() || stall.is_some()) {
             // Only known now: read the thread again, for what it was in then.
             walk = Walk::new(facts, names);
-            walk.at = at;
-            walk.run(thread, ended.map(middle))?;
+            (walk.at, walk.requested_at) = (at, ended.map(middle));
+            walk.run(thread)?;
         }
         Ok(Self { thread, asked, walk, at, end, idle })
     }
@@ -110,55 +103,29 @@ fn asked_at(incidents: &Incidents) -> Option<u64> {
     incidents.anrs.iter().map(|anr| anr.detected).next_back().or_else(of_another)
 }
 
-/// A walk over main as the question about it needs it, and the moment that it asks about.
-fn walk_of<'a, S: Source + ?Sized>(
-    facts: &'a Facts<'a, S>,
-    names: &'a Names<'a>,
-) -> (Walk<'a, S>, Option<u64>) {
+/// A walk over main that notes what the question about it asks for.
+pub(super) fn walk_of<'a>(facts: &'a Facts<'a>, names: &'a Names<'a>) -> Walk<'a> {
     let mut walk = Walk::new(facts, names);
     walk.at = asked_at(&facts.incidents);
-    (walk, worst(&facts.incidents.anrs).map(|anr| anr.detected))
-}
-
-/// Reads main.
-pub(super) fn first_walk<'a, S: Source + ?Sized>(
-    facts: &'a Facts<'a, S>,
-    names: &'a Names<'a>,
-) -> Result<Walk<'a, S>, ReadError> {
-    let (mut walk, requested) = walk_of(facts, names);
-    if let Some(main) = facts.main() {
-        walk.run(main, requested)?;
-    }
-    Ok(walk)
-}
-
-/// Reads all threads once, and main as [`first_walk`] does.
-pub(super) fn surveyed<'a, S: Source + ?Sized>(
-    facts: &'a Facts<'a, S>,
-    names: &'a Names<'a>,
-) -> Result<(Survey, Walk<'a, S>), ReadError> {
-    let (mut walk, requested) = walk_of(facts, names);
-    let mut survey = facts.survey(|change, open| walk.visit(change, open, requested))?;
-    walk.finish(std::mem::take(&mut survey.main_open));
-    Ok((survey, walk))
+    walk.requested_at = worst(&facts.incidents.anrs).map(|anr| anr.detected);
+    walk
 }
 
 /// The last moment of a recording, or of its worst ANR.
-fn end_of<S: Source + ?Sized>(facts: &Facts<'_, S>, survey: &Survey) -> u64 {
+fn end_of(facts: &Facts<'_>, survey: &Survey) -> u64 {
     let requested = worst(&facts.incidents.anrs).map(|anr| anr.detected);
     last_moment(facts.recording, survey.last.iter().copied().chain(requested))
 }
 
 /// The last unit of main that took `least` or longer, or what main is in since long ago.
-pub(super) fn latest<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
+pub(super) fn latest(
+    facts: &Facts<'_>,
     names: &Names<'_>,
     least: u64,
 ) -> Result<Option<EndedUnit>, ReadError> {
     let mut walk = Walk::new(facts, names);
     walk.latest_from = Some(least);
-    let mut survey = facts.survey(|change, open| walk.visit(change, open, None))?;
-    walk.finish(std::mem::take(&mut survey.main_open));
+    let survey = walk.survey()?;
     let end = end_of(facts, &survey);
     Ok(match open_at_end(&walk, end) {
         Some(since) => Some(EndedUnit { since, until: end }),
@@ -175,7 +142,7 @@ pub(super) fn worst(anrs: &[Anr]) -> Option<&Anr> {
 }
 
 /// The start of the message that is open at the end, if that is long ago.
-pub(super) fn open_at_end<S: Source + ?Sized>(walk: &Walk<'_, S>, end: u64) -> Option<u64> {
+pub(super) fn open_at_end(walk: &Walk<'_>, end: u64) -> Option<u64> {
     let unit = walk.unit().filter(|_| walk.has_messages())?;
     (end.saturating_sub(unit.since) >= MIN_OPEN_HANG).then_some(unit.since)
 }

@@ -37,8 +37,8 @@ impl RecorderReport {
 }
 
 /// `events`: the number of each thread's events.
-pub(super) fn recorder_report<S: Source + ?Sized>(
-    recording: &Recording<S>,
+pub(super) fn recorder_report(
+    recording: &Recording<dyn Source + '_>,
     facts: &RecorderFacts,
     names: &Names<'_>,
     events: &[u64],

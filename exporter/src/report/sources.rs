@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use trace_format::{ReadError, Source};
+use trace_format::ReadError;
 
 use super::why::Chains;
 use crate::facts::{Facts, Survey};
@@ -12,25 +12,16 @@ use crate::native::NativeStacks;
 use crate::words::thread_name;
 
 /// Everything that was read of a recording.
-pub(super) struct Sources<'a, S: ?Sized> {
-    pub(super) facts: &'a Facts<'a, S>,
+pub(super) struct Sources<'a> {
+    pub(super) facts: &'a Facts<'a>,
     pub(super) names: &'a Names<'a>,
     pub(super) survey: &'a Survey,
     pub(super) native: &'a NativeStacks,
     /// The chains of the moment that was asked about last: most questions of a report are about one.
-    chains: RefCell<Option<Rc<Chains<'a, S>>>>,
+    pub(super) last_chains: RefCell<Option<Rc<Chains<'a>>>>,
 }
 
-impl<'a, S: Source + ?Sized> Sources<'a, S> {
-    pub(super) fn of(
-        facts: &'a Facts<'a, S>,
-        names: &'a Names<'a>,
-        survey: &'a Survey,
-        native: &'a NativeStacks,
-    ) -> Self {
-        Self { facts, names, survey, native, chains: RefCell::default() }
-    }
-
+impl<'a> Sources<'a> {
     /// The name of the thread with this tid.
     pub(super) fn name_of(&self, tid: u32) -> String {
         let thread = self.facts.recording.threads().iter().find(|thread| thread.tid == tid);
@@ -42,12 +33,12 @@ impl<'a, S: Source + ?Sized> Sources<'a, S> {
     ///
     /// # Errors
     /// If reading fails.
-    pub(super) fn chains(&self, at: u64) -> Result<Rc<Chains<'a, S>>, ReadError> {
-        if let Some(chains) = self.chains.borrow().as_ref().filter(|chains| chains.at == at) {
+    pub(super) fn chains(&self, at: u64) -> Result<Rc<Chains<'a>>, ReadError> {
+        if let Some(chains) = self.last_chains.borrow().as_ref().filter(|chains| chains.at == at) {
             return Ok(Rc::clone(chains));
         }
         let chains = Rc::new(Chains::of(self.facts, self.names, at)?);
-        self.chains.replace(Some(Rc::clone(&chains)));
+        self.last_chains.replace(Some(Rc::clone(&chains)));
         Ok(chains)
     }
 }

@@ -26,13 +26,12 @@ use answers::answer::{
 use answers::dump::{self, Section};
 use answers::waited::Waited;
 use trace_format::event::{Wait, WaitKind, types};
-use trace_format::{ReadError, Source, Thread, ids};
+use trace_format::{ReadError, Thread, ids};
 
-use super::MIN_ENDED_HANG;
 use super::idle::Idle;
 use super::sources::Sources;
-use super::stretches::{Sign, Stretch, Usual, computing, in_order, moment, recorded};
-use super::why::WhyCause;
+use super::stretches::{Sign, Stretch, Usual, computing, in_order, recorded};
+use super::{MIN_ENDED_HANG, WhyCause};
 use crate::facts::{Change, Payload, typed};
 use crate::model::owner;
 use crate::words::thread_name;
@@ -44,10 +43,7 @@ const BESIDE: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stall<'t> {
     pub(super) thread: &'t Thread,
-    pub(super) since: u64,
-    pub(super) until: u64,
-    /// False if it hangs at the end of the recording.
-    pub(super) ended: bool,
+    pub(super) stretch: Stretch,
 }
 
 /// The least is asked about: by its claim, open at the end before ended, a daemon, which serves others, last, the longest first.
@@ -58,8 +54,8 @@ pub(super) type Found<'t> = (Option<Stall<'t>>, Option<Idle>);
 
 impl<'t> Stall<'t> {
     /// The question of a program whose recording ends at `end`; no stall if nothing hung.
-    pub(super) fn of<S: Source + ?Sized>(sources: &Sources<'t, S>, end: u64) -> Result<Found<'t>, ReadError> {
-        let Sources { facts, names, .. } = *sources;
+    pub(super) fn of(sources: &Sources<'t>, end: u64) -> Result<Found<'t>, ReadError> {
+        let facts = sources.facts;
         let dumps = &facts.sections.dumps;
         let mut usual = Usual::default();
         let mut all: Vec<(&'t Thread, Vec<Stretch>)> = Vec::new();
@@ -105,26 +101,19 @@ impl<'t> Stall<'t> {
                 judged.push(stretch);
                 let order = (claim, ended, daemon, Reverse(until - since));
                 if best.as_ref().is_none_or(|(known, _)| order < *known) {
-                    best = Some((order, Self { thread, since, until, ended }));
+                    best = Some((order, Self { thread, stretch: Stretch { since, ..stretch } }));
                 }
             }
         }
-        let idle = idle.map(|(thread, stretch)| {
-            let method = stretch.call.map(|(method, _)| names.method(method).into_owned());
-            Idle::of(thread_name(thread), &stretch, method, |wait| judge.waited(wait).words(0))
-        });
+        let idle = idle.map(|(thread, stretch)| judge.idle_thread(thread, &stretch));
         let best = best.map(|(_, stall)| stall.holder(sources, &all)).transpose()?;
         Ok((best, idle))
     }
 
     /// Of threads that wait for each other the one that owns a lock and waits for something else; for other hangs itself. For
     /// example, a thread joins a worker that wants its lock.
-    fn holder<S: Source + ?Sized>(
-        self,
-        sources: &Sources<'t, S>,
-        all: &[(&'t Thread, Vec<Stretch>)],
-    ) -> Result<Self, ReadError> {
-        let moment = moment(self.since, self.until, self.ended);
+    fn holder(self, sources: &Sources<'t>, all: &[(&'t Thread, Vec<Stretch>)]) -> Result<Self, ReadError> {
+        let moment = self.stretch.moment();
         let why = sources.chains(moment)?.why(self.thread)?.filter(|why| why.cycle);
         let holder = why.and_then(|why| why.links.into_iter().find(|link| !link.is_for_lock()));
         let stretches = holder.and_then(|link| all.iter().find(|(thread, _)| thread.tid == link.tid));
@@ -133,13 +122,7 @@ impl<'t> Stall<'t> {
         };
         let at_that_time = found.iter().filter(|stretch| (stretch.since..=stretch.until).contains(&moment));
         let innermost = at_that_time.min_by_key(|stretch| stretch.took());
-        let of_stretch = |stretch: &Stretch| Self {
-            thread,
-            since: stretch.since,
-            until: stretch.until,
-            ended: stretch.ended,
-        };
-        Ok(innermost.map_or(self, of_stretch))
+        Ok(innermost.map_or(self, |stretch| Self { thread, stretch: *stretch }))
     }
 }
 
@@ -159,10 +142,7 @@ struct MainsWait {
 }
 
 impl MainsWait {
-    fn of<S: Source + ?Sized>(
-        sources: &Sources<'_, S>,
-        all: &[(&Thread, Vec<Stretch>)],
-    ) -> Result<Option<Self>, ReadError> {
+    fn of(sources: &Sources<'_>, all: &[(&Thread, Vec<Stretch>)]) -> Result<Option<Self>, ReadError> {
         let of_main = all.iter().filter(|(thread, _)| thread.main);
         let waits = of_main.flat_map(|(main, found)| {
             found.iter().filter_map(|stretch| match stretch.sign {
@@ -180,8 +160,8 @@ impl MainsWait {
 }
 
 /// The evidence by which stretches are judged.
-struct Judge<'a, 't, S: ?Sized> {
-    sources: &'a Sources<'t, S>,
+struct Judge<'a, 't> {
+    sources: &'a Sources<'t>,
     /// The claims of the threads in each dump, with its time.
     claims: Vec<(u64, Claims<'a>)>,
     usual: &'a Usual,
@@ -190,7 +170,7 @@ struct Judge<'a, 't, S: ?Sized> {
     end: u64,
 }
 
-impl<S: Source + ?Sized> Judge<'_, '_, S> {
+impl Judge<'_, '_> {
     /// The claim of a stretch to be the hang; `None` if it is none.
     fn claim(&self, thread: &Thread, stretch: &Stretch) -> Result<Option<Judged>, ReadError> {
         let place = self.dumped(thread, stretch);
@@ -318,6 +298,15 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
     fn is_idle(&self, thread: &Thread, stretch: &Stretch) -> bool {
         let is_still = matches!(stretch.sign, Sign::Still(_));
         is_still && (thread.main || self.is_in_program(stretch, self.dumped(thread, stretch)))
+    }
+
+    fn idle_thread(&self, thread: &Thread, stretch: &Stretch) -> Idle {
+        let wait = match stretch.sign {
+            Sign::Still(Some(wait)) => Some(self.waited(&wait).words(0)),
+            _ => None,
+        };
+        let method = stretch.call.map(|(method, _)| self.sources.names.method(method).into_owned());
+        Idle { thread: thread_name(thread), since: stretch.since, duration: stretch.took(), wait, method }
     }
 
     /// The time from which on no other thread works, in a stretch whose end others have to bring.

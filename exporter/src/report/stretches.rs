@@ -6,7 +6,7 @@ use answers::answer::{FrameView, is_own, seen};
 use answers::dump::{Dump, Standing};
 use trace_format::event::{Event, Folded, Wait};
 use trace_format::layout::State;
-use trace_format::{ReadError, Source, Thread, ids};
+use trace_format::{ReadError, Thread, ids};
 
 use super::MIN_ENDED_HANG;
 use crate::facts::{Change, Facts, Open, OpenStack, Payload};
@@ -56,18 +56,18 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
+    fn of(since: u64, until: u64, ended: bool, sign: Sign) -> Self {
+        Self { since, until, ended, sign, call: None, task: None }
+    }
+
+    /// The moment that shows what the thread is in.
     pub(super) fn moment(&self) -> u64 {
-        moment(self.since, self.until, self.ended)
+        if self.ended { self.since.midpoint(self.until) } else { self.until }
     }
 
     pub(super) fn took(&self) -> u64 {
         self.until.saturating_sub(self.since)
     }
-}
-
-/// The moment of a stretch that shows what the thread is in.
-pub(super) fn moment(since: u64, until: u64, ended: bool) -> u64 {
-    if ended { since.midpoint(until) } else { until }
 }
 
 /// The usual time of a method's calls: their number by the power of two of their time.
@@ -149,8 +149,7 @@ impl Convoy {
     fn stretch(&self, end: u64) -> Stretch {
         let ended = end.saturating_sub(self.until) > end.saturating_sub(self.since) / BETWEEN;
         let until = if ended { self.until } else { end };
-        let sign = Sign::Convoy(self.wait);
-        Stretch { since: self.since, until, ended, sign, call: None, task: None }
+        Stretch::of(self.since, until, ended, Sign::Convoy(self.wait))
     }
 }
 
@@ -225,8 +224,10 @@ impl Reader<'_> {
             self.usual.ended(key, took, 1);
         }
         if took >= MIN_ENDED_HANG && is_within(stack, depth) {
-            let call = Some((key, begun));
-            self.keep(Stretch { since: begun, until, ended, sign: Sign::LongCall, call, task: None });
+            self.keep(Stretch {
+                call: Some((key, begun)),
+                ..Stretch::of(begun, until, ended, Sign::LongCall)
+            });
         }
     }
 }
@@ -245,8 +246,8 @@ fn innermost(stack: &OpenStack) -> Option<&Open> {
 }
 
 /// The longest stretches of a thread that the record shows, and how long its calls took.
-pub(super) fn recorded<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
+pub(super) fn recorded(
+    facts: &Facts<'_>,
     thread: &Thread,
     end: u64,
     usual: &mut Usual,
@@ -286,9 +287,7 @@ pub(super) fn recorded<S: Source + ?Sized>(
         }
         // A process that was killed in a call that went on and on.
         if let Some(open) = open.frames().last().filter(|_| thread.main && !in_order(facts)) {
-            let sign = Sign::Still(None);
-            let (since, ended) = (open.begun, false);
-            reader.keep(Stretch { since, until: end, ended, sign, call: None, task: None });
+            reader.keep(Stretch::of(open.begun, end, false, Sign::Still(None)));
         }
     }
     reader.convoy_ends();
@@ -296,13 +295,13 @@ pub(super) fn recorded<S: Source + ?Sized>(
 }
 
 /// True if the recording ended because the process exited by itself.
-pub(super) fn in_order<S: Source + ?Sized>(facts: &Facts<'_, S>) -> bool {
+pub(super) fn in_order(facts: &Facts<'_>) -> bool {
     facts.recording.header().state == Some(State::Ended)
 }
 
 /// The stretches in which a thread computes, by the agent's dumps.
-pub(super) fn computing<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
+pub(super) fn computing(
+    facts: &Facts<'_>,
     thread: &Thread,
     dumps: &[(u64, Dump)],
     end: u64,
@@ -422,8 +421,7 @@ impl Around {
     /// The stretch in a recording that ends at `end`. `None` for a thread that goes on, since what it calls for all of its life
     /// comes back again and again.
     fn stretch(&self, until: u64, end: u64) -> Option<Stretch> {
-        let (since, sign) = (self.since, Sign::Computing);
-        let stretch = Stretch { since, until, ended: true, sign, call: None, task: None };
+        let stretch = Stretch::of(self.since, until, true, Sign::Computing);
         let lasts = !self.within && end.saturating_sub(until) <= AT_ONCE;
         (!lasts || self.back <= until.saturating_sub(self.stood) / 2).then_some(stretch)
     }

@@ -3,14 +3,14 @@
 use answers::answer::{is_own, parts};
 use answers::waited::{Waited, serialize_call};
 use serde::Serialize;
-use trace_format::event::{CallId, Wait, WaitKind};
-use trace_format::{Recording, Source, Thread};
+use trace_format::Thread;
+use trace_format::event::{CallId, WaitKind};
 
 #[cfg(test)]
 use super::long_waits::WAIT_KINDS;
 use super::long_waits::{serialize_kind, serialize_lock};
 use super::open_item::{OpenItem, OpenItemKind, serialize_stack};
-use super::walk::{StackItem, text};
+use crate::facts::Facts;
 use crate::words::thread_name;
 
 /// The wait that main was in during the hang.
@@ -76,29 +76,23 @@ pub struct WaitedLock {
     pub owner: Option<String>,
 }
 
-/// The name of a lock for people: its class, else its identity.
-fn lock_name<S: Source + ?Sized>(recording: &Recording<S>, wait: &Wait) -> String {
-    text(recording, wait.class).unwrap_or_else(|| format!("lock 0x{:x}", wait.lock))
-}
-
 impl LockOwner {
     /// `thread` with what is open on it, and the method that it left last.
-    pub(super) fn new<S: Source + ?Sized>(
-        recording: &Recording<S>,
+    pub(super) fn new(
+        facts: &Facts<'_>,
         thread: &Thread,
-        stack: &[StackItem],
+        stack: &[OpenItem],
         last_left: Option<String>,
     ) -> Self {
-        let find = |uid: u32| recording.threads().iter().find(|t| uid > 0 && t.uid == uid);
         let wait = stack.last().and_then(|open| open.wait).filter(|wait| wait.kind == WaitKind::Monitor);
         Self {
             name: thread_name(thread),
             tid: thread.tid,
-            stack: stack.iter().map(|open| open.item.clone()).collect(),
+            stack: stack.to_vec(),
             last_left,
             waits_for: wait.map(|wait| WaitedLock {
-                lock: lock_name(recording, &wait),
-                owner: find(wait.owner).map(thread_name),
+                lock: facts.text(wait.class).unwrap_or_else(|| format!("lock 0x{:x}", wait.lock)),
+                owner: facts.thread(wait.owner).map(thread_name),
             }),
         }
     }

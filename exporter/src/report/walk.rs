@@ -5,20 +5,19 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use answers::answer::RecentWork;
-use answers::text::clean;
 use serde::Serialize;
 use trace_format::android::IDLE_HANDLER;
-use trace_format::event::{Message, Wait, types};
-use trace_format::{ReadError, Recording, Source, TextId, Thread, ids};
+use trace_format::event::{Message, types};
+use trace_format::{ReadError, TextId, Thread, ids};
 
 use super::chart::{Chart, ChartBuilder};
 use super::history::{BEFORE_WINDOW, History, What};
 use super::long_call::LongCalls;
 use super::long_waits::{LongWait, LongWaits, MIN_SLOW};
 use super::open_item::{OpenItem, OpenItemKind};
-use crate::facts::Unit;
 use crate::facts::{
-    Change, EndedBy, Facts, Open, OpenStack, Payload, UnitKind, is_message, kind_name, name_before, typed,
+    Change, EndedBy, Facts, Open, OpenStack, Payload, Survey, Unit, UnitKind, is_message, kind_name,
+    name_before, typed,
 };
 use crate::model::{Names, message_name, wait_name};
 use crate::words::thread_name;
@@ -78,18 +77,6 @@ pub struct Counts {
     pub events: u64,
 }
 
-/// A text of the recording, cleaned for display.
-pub(super) fn text<S: Source + ?Sized>(recording: &Recording<S>, id: TextId) -> Option<String> {
-    recording.texts().get(id).filter(|t| !t.is_empty()).map(|t| clean(t).into_owned())
-}
-
-/// An open item of a stack, with its wait if it is one.
-#[derive(Clone, Debug)]
-pub(super) struct StackItem {
-    pub(super) item: OpenItem,
-    pub(super) wait: Option<Wait>,
-}
-
 /// Something that main was in, from start to end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct EndedUnit {
@@ -98,8 +85,8 @@ pub(super) struct EndedUnit {
 }
 
 /// Reads one thread with its stack.
-pub(super) struct Walk<'a, S: ?Sized> {
-    facts: &'a Facts<'a, S>,
+pub(super) struct Walk<'a> {
+    facts: &'a Facts<'a>,
     names: &'a Names<'a>,
     /// The items that are open after the last event.
     open: OpenStack,
@@ -108,8 +95,9 @@ pub(super) struct Walk<'a, S: ?Sized> {
     pub(super) chart: Option<ChartBuilder>,
     pub(super) counts: Counts,
     pub(super) lost: u64,
-    /// The stack at the requested moment, if the thread continued after it.
-    pub(super) requested: Option<Vec<StackItem>>,
+    /// The requested moment, and the stack then, if the thread continued after it.
+    pub(super) requested_at: Option<u64>,
+    pub(super) requested: Option<Vec<OpenItem>>,
     /// The unit that was open at that moment, and its depth.
     pub(super) unit_at_request: Option<Unit>,
     requested_depth: usize,
@@ -128,8 +116,8 @@ pub(super) struct Walk<'a, S: ?Sized> {
     pub(super) long_calls: LongCalls,
 }
 
-impl<'a, S: Source + ?Sized> Walk<'a, S> {
-    pub(super) fn new(facts: &'a Facts<'a, S>, names: &'a Names<'a>) -> Self {
+impl<'a> Walk<'a> {
+    pub(super) fn new(facts: &'a Facts<'a>, names: &'a Names<'a>) -> Self {
         Self {
             facts,
             names,
@@ -139,6 +127,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
             chart: None,
             counts: Counts::default(),
             lost: 0,
+            requested_at: None,
             requested: None,
             unit_at_request: None,
             requested_depth: 0,
@@ -153,29 +142,36 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         }
     }
 
-    pub(super) fn run(&mut self, thread: &'a Thread, requested: Option<u64>) -> Result<(), ReadError> {
+    pub(super) fn run(&mut self, thread: &'a Thread) -> Result<(), ReadError> {
         let mut spans = self.facts.spans(thread);
         while let Some((change, open)) = spans.change()? {
-            self.visit(&change, open, requested);
+            self.visit(&change, open);
         }
         self.finish(spans.into_open());
         Ok(())
     }
 
+    /// Reads all threads once, and main as [`Self::run`] does.
+    pub(super) fn survey(&mut self) -> Result<Survey, ReadError> {
+        let mut survey = self.facts.survey(|change, open| self.visit(change, open))?;
+        self.finish(std::mem::take(&mut survey.main_open));
+        Ok(survey)
+    }
+
     /// Takes a change of the thread, and what is open until then.
     #[inline]
-    pub(super) fn visit(&mut self, change: &Change<'_>, open: &OpenStack, requested: Option<u64>) {
+    fn visit(&mut self, change: &Change<'_>, open: &OpenStack) {
         if let Change::Lost { words } = change {
             self.lost = self.lost.saturating_add(*words);
         }
         if let Some(time) = change.time() {
-            self.until(time, requested, open);
+            self.until(time, open);
             self.change(change, open);
         }
     }
 
     /// Ends with the items that are still open.
-    pub(super) fn finish(&mut self, open: OpenStack) {
+    fn finish(&mut self, open: OpenStack) {
         self.open = open;
         if self.at.take().is_some() {
             self.at_unit = self.unit();
@@ -183,8 +179,8 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
     }
 
     /// Keeps what is open at the wanted moments before `time`.
-    fn until(&mut self, time: u64, requested: Option<u64>, open: &OpenStack) {
-        if requested.is_some_and(|at| at < time) && self.requested.is_none() {
+    fn until(&mut self, time: u64, open: &OpenStack) {
+        if self.requested_at.is_some_and(|at| at < time) && self.requested.is_none() {
             self.requested = Some(items(self.facts, self.names, open));
             self.requested_depth = open.unit().unwrap_or(0);
             self.unit_at_request = self.unit_of(open);
@@ -236,8 +232,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
 
     fn unit_of(&self, open: &OpenStack) -> Option<Unit> {
         let depth = open.unit()?;
-        let OpenItem { kind, name, since, began_before, .. } =
-            stack_item(self.facts, self.names, open, depth).item;
+        let OpenItem { kind, name, since, began_before, .. } = open_item(self.facts, self.names, open, depth);
         let kind = match kind {
             OpenItemKind::Message => UnitKind::Message,
             OpenItemKind::Unit => UnitKind::NotQueued,
@@ -269,21 +264,12 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
                 "android.os.Handler.dispatchMessage".to_owned()
             }
             What::Message(message) => message_name(self.facts.recording.texts(), &message),
-            What::Call(key, id) => match text(self.facts.recording, id) {
+            What::Call(key, id) => match self.facts.text(id) {
                 Some(text) if key == typed(types::IDLE) => format!("{IDLE_HANDLER}: {text}"),
                 Some(text) => text,
-                None => self.key_name(key),
+                None => key_name(self.names, key).unwrap_or_else(|| kind_name(key).to_owned()),
             },
         })
-    }
-
-    /// The name of an item without a text of its own.
-    fn key_name(&self, key: u32) -> String {
-        match stage_of(key) {
-            Some(stage) => stage.to_owned(),
-            None if ids::is_method(key) || key == ids::DISPATCH => self.names.method(key).into_owned(),
-            None => kind_name(key).to_owned(),
-        }
     }
 
     /// Handles the end of the innermost item.
@@ -294,10 +280,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
             self.ended(open, at);
         }
         if let Some(chart) = &mut self.chart {
-            chart.add(depth, (begun, at), false, || {
-                let OpenItem { kind, name, .. } = stack_item(facts, names, open, depth).item;
-                (kind, name)
-            });
+            chart.add(depth, (begun, at), false, || open_item(facts, names, open, depth));
         }
         if by == EndedBy::Skipped {
             self.counts.frames = self.counts.frames.saturating_sub(1);
@@ -352,7 +335,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         }
         let room = self.slow.len() < MAX_SLOW || self.slow.peek().is_some_and(|s| s.0.0 < duration);
         if duration >= MIN_SLOW && room {
-            let name = stack_item(self.facts, self.names, open, depth).item.name;
+            let name = open_item(self.facts, self.names, open, depth).name;
             self.slow.push(Reverse((duration, begun, kind, name)));
             if self.slow.len() > MAX_SLOW {
                 self.slow.pop();
@@ -370,15 +353,14 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         }
         self.waits.offer(duration, || {
             let method = outside.iter().rev().find(|open| ids::is_method(open.key));
-            let owner = self.facts.recording.threads().iter().find(|t| wait.owner > 0 && t.uid == wait.owner);
             LongWait {
                 kind: wait.kind,
                 since: own.begun,
                 duration,
-                class: text(self.facts.recording, wait.class),
+                class: self.facts.text(wait.class),
                 call: wait.call,
                 lock: wait.lock,
-                owner: owner.map(thread_name),
+                owner: self.facts.thread(wait.owner).map(thread_name),
                 method: method.map(|open| self.names.method(open.key).into_owned()),
             }
         });
@@ -388,16 +370,14 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
     pub(super) fn into_chart(mut self) -> Chart {
         let Some(mut chart) = self.chart.take() else { return Chart::default() };
         for (depth, open) in self.open.frames().iter().enumerate() {
-            chart.add(depth, (open.begun, u64::MAX), true, || {
-                let OpenItem { kind, name, .. } = stack_item(self.facts, self.names, &self.open, depth).item;
-                (kind, name)
-            });
+            let item = || open_item(self.facts, self.names, &self.open, depth);
+            chart.add(depth, (open.begun, u64::MAX), true, item);
         }
         chart.finish()
     }
 
     /// The open items, outermost first.
-    pub(super) fn snapshot(&self) -> Vec<StackItem> {
+    pub(super) fn snapshot(&self) -> Vec<OpenItem> {
         items(self.facts, self.names, &self.open)
     }
 
@@ -430,12 +410,12 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
 }
 
 /// The open items on `thread` at the moment `at`, outermost first, and the last method that it left before.
-pub(super) fn stack_at<'a, S: Source + ?Sized>(
-    facts: &'a Facts<'a, S>,
+pub(super) fn stack_at<'a>(
+    facts: &'a Facts<'a>,
     names: &'a Names<'a>,
     thread: &'a Thread,
     at: u64,
-) -> Result<(Vec<StackItem>, Option<String>), ReadError> {
+) -> Result<(Vec<OpenItem>, Option<String>), ReadError> {
     let mut spans = facts.spans(thread);
     let mut last_left = None;
     let left = |last_left: Option<u32>| last_left.map(|id| names.method(id).into_owned());
@@ -453,18 +433,13 @@ pub(super) fn stack_at<'a, S: Source + ?Sized>(
 }
 
 /// The open items, outermost first.
-fn items<S: Source + ?Sized>(facts: &Facts<'_, S>, names: &Names<'_>, open: &OpenStack) -> Vec<StackItem> {
+fn items(facts: &Facts<'_>, names: &Names<'_>, open: &OpenStack) -> Vec<OpenItem> {
     let depth = open.depth();
     let shown = depth.saturating_sub(MAX_STACK)..depth;
-    shown.map(|depth| stack_item(facts, names, open, depth)).collect()
+    shown.map(|depth| open_item(facts, names, open, depth)).collect()
 }
 
-fn stack_item<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
-    names: &Names<'_>,
-    stack: &OpenStack,
-    depth: usize,
-) -> StackItem {
+fn open_item(facts: &Facts<'_>, names: &Names<'_>, stack: &OpenStack, depth: usize) -> OpenItem {
     let open = stack.frames()[depth];
     let payload = stack.payload(depth);
     let texts = facts.recording.texts();
@@ -472,15 +447,9 @@ fn stack_item<S: Source + ?Sized>(
         Some(Payload::Message(message)) => message_name(texts, message),
         Some(Payload::Frame(frame)) => format!("Choreographer#doFrame {}", frame.vsync),
         Some(Payload::Wait(wait)) => wait_name(wait.kind, wait.call).into_owned(),
-        Some(Payload::Text(id)) => text(facts.recording, *id).unwrap_or_else(|| "span".to_owned()),
+        Some(Payload::Text(id)) => facts.text(*id).unwrap_or_else(|| "span".to_owned()),
         Some(Payload::Stage(stage)) => stage.constant().to_owned(),
-        None => match stage_of(open.key) {
-            Some(stage) => stage.to_owned(),
-            None if ids::is_method(open.key) || open.key == ids::DISPATCH => {
-                names.method(open.key).into_owned()
-            }
-            None => name_before(open.key),
-        },
+        None => key_name(names, open.key).unwrap_or_else(|| name_before(open.key)),
     };
     let wait = if let Some(Payload::Wait(wait)) = payload { Some(*wait) } else { None };
     let kind = match payload {
@@ -488,8 +457,13 @@ fn stack_item<S: Source + ?Sized>(
         _ => kind_of(open.key),
     };
     let source = if kind == OpenItemKind::Method { names.source(open.key) } else { None };
-    let item = OpenItem { kind, name, since: open.begun, began_before: open.before, source };
-    StackItem { item, wait }
+    OpenItem { kind, name, since: open.begun, began_before: open.before, source, wait }
+}
+
+/// The name of a stage or method, whose key says it all.
+fn key_name(names: &Names<'_>, key: u32) -> Option<String> {
+    let is_method = ids::is_method(key) || key == ids::DISPATCH;
+    stage_of(key).map(str::to_owned).or_else(|| is_method.then(|| names.method(key).into_owned()))
 }
 
 fn stage_of(key: u32) -> Option<&'static str> {
@@ -516,7 +490,8 @@ mod tests {
     use crate::MethodMap;
     use crate::report::Report;
     use trace_format::Event;
-    use trace_format::event::WaitKind;
+    use trace_format::Recording;
+    use trace_format::event::{Wait, WaitKind};
     use trace_format::synth::{RecordingBuilder, ThreadBuilder};
 
     /// The time that a report about main takes.

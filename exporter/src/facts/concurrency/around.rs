@@ -5,11 +5,24 @@ use std::collections::HashMap;
 use trace_format::event::{ConcurrencyStep, Message, Wait};
 use trace_format::{Event, ids};
 
-use super::{Newest, Run};
+use super::Newest;
 use crate::facts::{Change, Open, OpenStack, Payload};
 
 /// Maximum number of waits, messages, outermost calls and starts of tasks kept of each, the newest ones.
 const MAX_OF_EACH: usize = 1 << 16;
+
+/// The time in which a thread runs a task, or is in an outermost call that may be one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Run {
+    /// Index of the thread.
+    pub(crate) thread: usize,
+    pub(crate) begun: u64,
+    pub(crate) ended: Option<u64>,
+    /// The method that is the task's code.
+    pub(crate) method: u32,
+    /// What this code does: bits of [`Concurrency`](trace_format::event::Concurrency).
+    pub(crate) does: u16,
+}
 
 /// A wait of a thread.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -82,12 +95,12 @@ impl Around {
 
     /// All threads were seen.
     pub(super) fn finish(self) -> Surroundings {
-        let Self { waits, messages, calls, entered } = self;
-        let (mut waits, mut messages, mut calls) = (waits.into_vec(), messages.into_vec(), calls.into_vec());
-        waits.sort_by_key(|wait| (wait.thread, wait.begun, wait.number));
-        messages.sort_by_key(|message| message.at);
-        calls.sort_by_key(|call| call.begun);
-        Surroundings { waits, messages, calls, entered }
+        Surroundings {
+            waits: self.waits.into_sorted(|wait| (wait.thread, wait.begun, wait.number)),
+            messages: self.messages.into_sorted(|message| message.at),
+            calls: self.calls.into_sorted(|call| call.begun),
+            entered: self.entered,
+        }
     }
 }
 

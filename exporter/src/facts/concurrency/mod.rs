@@ -6,19 +6,17 @@
 
 mod around;
 mod posts;
-mod run;
 mod tasks;
 
 use std::collections::HashMap;
 
 use trace_format::event::{Concurrency, ConcurrencyStep};
-use trace_format::{Event, ReadError, Source, TextId};
+use trace_format::{Event, ReadError, TextId};
 
 use super::{Change, Facts};
-pub(crate) use around::Waiting;
 use around::{Around, Surroundings};
+pub(crate) use around::{Run, Waiting};
 pub(crate) use posts::{Posted, Posts};
-pub(crate) use run::Run;
 use tasks::TaskIndex;
 pub(crate) use tasks::{Submission, Suspension, Task, TaskCodes, TaskState};
 
@@ -53,11 +51,7 @@ impl ConcurrentWork {
     ///
     /// # Errors
     /// If reading fails.
-    pub(crate) fn of<S: Source + ?Sized>(
-        facts: &Facts<'_, S>,
-        codes: &TaskCodes,
-        at: u64,
-    ) -> Result<Self, ReadError> {
+    pub(crate) fn of(facts: &Facts<'_>, codes: &TaskCodes, at: u64) -> Result<Self, ReadError> {
         let recording = facts.recording;
         let mut around = Around::new();
         let mut steps = Newest::new(MAX_STEPS);
@@ -77,16 +71,9 @@ impl ConcurrentWork {
         }
         let around = around.finish();
         let dropped = steps.dropped;
-        let mut steps = steps.into_vec();
         // Of one thread in order, and threads' times are exact.
-        steps.sort_by_key(|step| step.at);
-        let group = |thread: usize| {
-            let name = recording.threads().get(thread).and_then(|thread| thread.name.as_deref());
-            tasks::group(name.unwrap_or_default()).to_owned()
-        };
-        let tasks = TaskIndex::of(&steps, &around.calls, codes, group, |text| {
-            recording.texts().get(text).unwrap_or_default()
-        });
+        let steps = steps.into_sorted(|step| step.at);
+        let tasks = TaskIndex::of(&steps, &around.calls, codes, recording);
         let parts = steps.iter().filter(|step| step.what.step == ConcurrencyStep::PartOf);
         let whole = parts.map(|step| (step.what.object, (step.what.other, step.what.other_class))).collect();
         Ok(Self { steps, tasks, whole, around, dropped })
@@ -171,7 +158,9 @@ impl<T> Newest<T> {
         self.items.push_back(item);
     }
 
-    fn into_vec(self) -> Vec<T> {
-        self.items.into()
+    fn into_sorted<K: Ord>(self, key: impl FnMut(&T) -> K) -> Vec<T> {
+        let mut items = Vec::from(self.items);
+        items.sort_by_key(key);
+        items
     }
 }

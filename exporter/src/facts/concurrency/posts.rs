@@ -128,10 +128,12 @@ fn fits<'t>(task: &Task, message: &Dispatched, text: impl Fn(TextId) -> &'t str)
 
 #[cfg(test)]
 mod tests {
+    use trace_format::Recording;
     use trace_format::event::{Concurrency, ConcurrencyStep, Message};
+    use trace_format::synth::RecordingBuilder;
 
+    use super::super::Step;
     use super::super::tasks::{TaskCodes, TaskIndex};
-    use super::super::{Step, tasks};
     use super::*;
 
     const HANDLER: u32 = 7;
@@ -162,8 +164,8 @@ mod tests {
             },
         };
         let steps: Vec<Step> = posts.iter().map(step).collect();
-        let group = |_| tasks::group("main").to_owned();
-        TaskIndex::of(&steps, &[], &TaskCodes::default(), group, text).tasks
+        let recording = Recording::open(RecordingBuilder::new(1, "p").build()).unwrap();
+        TaskIndex::of(&steps, &[], &TaskCodes::default(), &recording).tasks
     }
 
     /// The posts of messages: time, class of the callback, object that ran in it, and due time.

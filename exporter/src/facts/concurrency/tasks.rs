@@ -10,8 +10,8 @@ mod coroutines;
 
 use std::collections::{HashMap, HashSet};
 
-use trace_format::TextId;
 use trace_format::event::ConcurrencyStep;
+use trace_format::{Recording, Source, TextId};
 
 use super::{ConcurrentWork, Run, Step};
 pub(crate) use codes::TaskCodes;
@@ -92,7 +92,7 @@ impl Task {
 }
 
 /// The name of a thread without its number: the threads of a pool have it in common.
-pub(super) fn group(name: &str) -> &str {
+fn group(name: &str) -> &str {
     let group = name.trim_end_matches(|c: char| c.is_ascii_digit());
     // A name that is no more than a number, or without one, is a thread's own.
     if group.is_empty() { name } else { group }
@@ -115,25 +115,23 @@ pub(super) struct TaskIndex {
 }
 
 /// Builds a [`TaskIndex`] from the steps.
-struct Builder<'c, G, T> {
+struct Builder<'c> {
     index: TaskIndex,
-    so_far: SoFar,
+    so_far: SoFar<'c>,
     codes: &'c TaskCodes,
-    /// The text of a class.
-    text: T,
-    group: G,
+    recording: &'c Recording<dyn Source + 'c>,
 }
 
 /// Facts from the steps so far.
 #[derive(Default)]
-struct SoFar {
+struct SoFar<'c> {
     /// The code of tasks, by object, and when that was said.
     code: HashMap<u32, (u32, u64)>,
     /// Tasks that have not started, by their code, and by their object.
     waiting: HashMap<u32, Vec<usize>>,
     waiting_objects: HashMap<u32, Vec<usize>>,
     /// The queue of a group of threads.
-    queues: HashMap<String, u32>,
+    queues: HashMap<&'c str, u32>,
     /// Runs of lambdas without a task, by their code: the task of a stage is known after it may have run.
     orphans: HashMap<u32, Vec<Run>>,
     /// What the code of a lambda does, by its method.
@@ -143,16 +141,14 @@ struct SoFar {
 }
 
 impl TaskIndex {
-    /// `calls` are the outermost calls of threads, and `steps` the steps, both by time. `group` is the name that the
-    /// threads of a pool have in common, `text` that of a class.
-    pub(super) fn of<'t>(
+    /// `calls` are the outermost calls of threads, and `steps` the steps, both by time.
+    pub(super) fn of(
         steps: &[Step],
         calls: &[Run],
         codes: &TaskCodes,
-        group: impl Fn(usize) -> String,
-        text: impl Fn(TextId) -> &'t str,
+        recording: &Recording<dyn Source + '_>,
     ) -> Self {
-        let mut builder = Builder { index: Self::default(), so_far: SoFar::default(), codes, text, group };
+        let mut builder = Builder { index: Self::default(), so_far: SoFar::default(), codes, recording };
         // A method that is the code of a lambda and reports no start is an ordinary one: its calls show it.
         builder.index.coroutines.jobs_of(steps);
         let created = |step: &&Step| step.what.step == ConcurrencyStep::Created && step.what.method != 0;
@@ -170,15 +166,12 @@ impl TaskIndex {
             builder.step(step);
         }
         calls.for_each(|call| builder.called(call));
-        let Builder { mut index, group, so_far: SoFar { queues, orphans, .. }, .. } = builder;
-        index.ended_alone = orphans.into_values().flatten().filter(|run| run.ended.is_some()).collect();
         // A task that ran without being recorded as submitted is its pool's all the same.
-        index.queue_of_thread = index
-            .running
-            .keys()
-            .filter_map(|thread| Some((*thread, *queues.get(&group(*thread))?)))
-            .collect();
-        index
+        let queues = &builder.so_far.queues;
+        let of_thread = |thread: &usize| Some((*thread, *queues.get(builder.group(*thread))?));
+        let queue_of_thread = builder.index.running.keys().filter_map(of_thread).collect();
+        let alone = builder.so_far.orphans.into_values().flatten().filter(|run| run.ended.is_some());
+        Self { queue_of_thread, ended_alone: alone.collect(), ..builder.index }
     }
 
     /// A run, and its task if known.
@@ -259,7 +252,18 @@ impl ConcurrentWork {
     }
 }
 
-impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
+impl<'c> Builder<'c> {
+    /// The text of a class.
+    fn text(&self, class: TextId) -> &'c str {
+        self.recording.texts().get(class).unwrap_or_default()
+    }
+
+    /// The name that the threads of a pool have in common.
+    fn group(&self, thread: usize) -> &'c str {
+        let name = self.recording.threads().get(thread).and_then(|thread| thread.name.as_deref());
+        group(name.unwrap_or_default())
+    }
+
     fn step(&mut self, step: &Step) {
         let what = &step.what;
         match what.step {
@@ -282,7 +286,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
             ConcurrencyStep::Started if what.other != 0 => self.resumed(step),
             ConcurrencyStep::Started => self.started(step),
             ConcurrencyStep::Awaited => self.awaited(step),
-            ConcurrencyStep::PartOf if (self.text)(what.other_class) == LOOPER => {
+            ConcurrencyStep::PartOf if self.text(what.other_class) == LOOPER => {
                 self.so_far.loopers.insert(what.object, what.other);
             }
             ConcurrencyStep::Put | ConcurrencyStep::Released if what.object != 0 => self.accessed(step),
@@ -293,7 +297,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
 
     /// The method that is an object's code, 0 if unknown.
     fn code_of(&self, object: u32, class: TextId) -> u32 {
-        let class = (self.text)(class);
+        let class = self.text(class);
         match self.so_far.code.get(&object) {
             Some((method, _)) => *method,
             None => self.codes.of_class(class),
@@ -332,7 +336,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
             (what.other, what.other_class)
         };
         let is_coroutine = self.codes.is_coroutine(method);
-        let empty = is_coroutine && (self.text)(queue_class) == coroutines::NO_CONTEXT;
+        let empty = is_coroutine && self.text(queue_class) == coroutines::NO_CONTEXT;
         // Handlers of one looper share its queue.
         let queue = if empty { 0 } else { self.so_far.loopers.get(&queue).copied().unwrap_or(queue) };
         self.index.tasks.push(Task {
@@ -402,7 +406,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
             }
         }
         if queue != 0 {
-            self.so_far.queues.insert((self.group)(run.thread), queue);
+            self.so_far.queues.insert(self.group(run.thread), queue);
         }
         if let Some(running) = self.index.running.get_mut(&run.thread)
             && let Some(open) =
@@ -441,7 +445,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
             [] => None,
             [_] => waiting.first().copied(),
             _ => {
-                let queue = self.so_far.queues.get(&(self.group)(run.thread)).copied();
+                let queue = self.so_far.queues.get(self.group(run.thread)).copied();
                 let of_queue =
                     queue.and_then(|queue| waiting.iter().copied().find(|at| queue_of(at) == queue));
                 if of_queue.is_none() {

@@ -3,9 +3,7 @@
 use base64ct::{Base64, Encoding as _};
 use serde_json::json;
 
-use super::chart::Chart;
-use super::findings::Report;
-use super::open_item::OpenItemKind;
+use super::{Chart, OpenItemKind, Report};
 
 const PAGE: &str = include_str!("page.html");
 /// Maximum length of a trace embedded in the page, so that its button can pass it to Perfetto; the user picks a

@@ -2,12 +2,11 @@
 
 use serde::Serialize;
 
-use crate::facts::{self, MessageComponent, Unit};
+use super::super::{WaitFact, Why};
+use crate::facts::{MessageComponent, Unit};
 use crate::report::busy::{self, Callee};
 use crate::report::hang;
 use crate::report::open_item::{OpenItem, innermost_first};
-use crate::report::waits::WaitFact;
-use crate::report::why::Why;
 
 /// A stall of main.
 #[derive(Serialize)]
@@ -63,7 +62,14 @@ impl<'a> From<&'a hang::Hang> for Hang<'a> {
             why: hang.why.as_ref(),
             busy: hang.busy.as_ref().map(Busy::from),
             standstill_ns: hang.standstill,
-            cpu: hang.cpu.as_ref().map(CpuTime::from),
+            cpu: hang.cpu.map(|cpu| CpuTime {
+                mostly: cpu.mostly(),
+                looked_ns: cpu.polled(),
+                ran_ns: cpu.ran,
+                waited_ns: cpu.waited,
+                voluntary_switches: cpu.voluntary,
+                involuntary_switches: cpu.involuntary,
+            }),
         }
     }
 }
@@ -168,17 +174,4 @@ struct CpuTime {
     voluntary_switches: u32,
     /// Involuntary context switches.
     involuntary_switches: u32,
-}
-
-impl From<&facts::PolledCpu> for CpuTime {
-    fn from(cpu: &facts::PolledCpu) -> Self {
-        Self {
-            mostly: cpu.mostly(),
-            looked_ns: cpu.polled(),
-            ran_ns: cpu.ran,
-            waited_ns: cpu.waited,
-            voluntary_switches: cpu.voluntary,
-            involuntary_switches: cpu.involuntary,
-        }
-    }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use trace_format::sections::profile::PlatformProfile;
 
 use super::MAX_LISTED;
-use crate::facts::{Cost, MethodOff, OffReason};
+use crate::facts::{MethodOff, OffReason};
 use crate::report::{RecorderReport, ThreadCoverage};
 
 /// The cost of recording, and what is missing because of it.
@@ -69,25 +69,19 @@ impl<'a> From<&'a RecorderReport> for Recorder<'a> {
         Self {
             main_cost_percent: recorder.main_cost_percent,
             all_cost_percent: recorder.all_cost_percent,
-            measured: recorder.measured.as_ref().map(Measured::from),
+            measured: recorder.measured.map(|(percent, worst)| Measured {
+                percent,
+                most_percent: worst.percent,
+                most_at_ns: worst.at,
+                ns_per_event: worst.ns,
+                events_per_second: worst.events,
+            }),
             standstill_ns: recorder.standstills.total(),
             switched_off: recorder.off.iter().take(MAX_LISTED).map(SwitchedOff::from).collect(),
             dropped: recorder.dropped,
             clamped: recorder.clamped,
             pauses: recorder.pauses.len(),
             methods_off: recorder.methods_off(),
-        }
-    }
-}
-
-impl From<&(f64, Cost)> for Measured {
-    fn from((percent, worst): &(f64, Cost)) -> Self {
-        Self {
-            percent: *percent,
-            most_percent: worst.percent,
-            most_at_ns: worst.at,
-            ns_per_event: worst.ns,
-            events_per_second: worst.events,
         }
     }
 }
@@ -196,13 +190,7 @@ impl<'a> From<&'a PlatformProfile> for MissingProfile<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Notice<'a> {
     /// The time of the notice.
-    at_ns: u64,
+    pub(super) at_ns: u64,
     /// One line in plain words, as the log has it.
-    text: &'a str,
-}
-
-impl<'a> From<&'a (u64, String)> for Notice<'a> {
-    fn from((at, text): &'a (u64, String)) -> Self {
-        Self { at_ns: *at, text }
-    }
+    pub(super) text: &'a str,
 }

@@ -1,7 +1,7 @@
 //! The events of a recording as JSON: ANRs, other signals and starts.
 
 use serde::Serialize;
-use trace_format::verdict::Verdict;
+use trace_format::verdict::Reason;
 
 use crate::facts::{self, Detector, Startup};
 
@@ -53,6 +53,7 @@ struct VerdictReason<'a> {
 
 impl<'a> From<&'a facts::Anr> for Anr<'a> {
     fn from(anr: &'a facts::Anr) -> Self {
+        let reason = |reason: &'a Reason| VerdictReason { code: &reason.code, text: &reason.text };
         Self {
             since_ns: anr.since,
             detected_ns: anr.detected,
@@ -61,18 +62,11 @@ impl<'a> From<&'a facts::Anr> for Anr<'a> {
             detector: if matches!(anr.detector, Detector::Watchdog) { "watchdog" } else { "sigquit" },
             suspected: anr.suspected(),
             more_signals: anr.more_signals,
-            verdict: anr.verdict.as_ref().map(SignalVerdict::from),
-        }
-    }
-}
-
-impl<'a> From<&'a Verdict> for SignalVerdict<'a> {
-    fn from(verdict: &'a Verdict) -> Self {
-        let reasons = verdict.reasons.iter();
-        Self {
-            outcome: verdict.outcome.word(),
-            confidence: verdict.confidence.word(),
-            reasons: reasons.map(|reason| VerdictReason { code: &reason.code, text: &reason.text }).collect(),
+            verdict: anr.verdict.as_ref().map(|verdict| SignalVerdict {
+                outcome: verdict.outcome.word(),
+                confidence: verdict.confidence.word(),
+                reasons: verdict.reasons.iter().map(reason).collect(),
+            }),
         }
     }
 }

@@ -4,13 +4,8 @@ use answers::answer::{Answer, CauseId, Conclusion, MAX_OWNERS, Owner};
 use answers::text::clean;
 use answers::words::{rounded, seconds, times};
 
-use super::super::MIN_ENDED_HANG;
-use super::super::busy::Busy;
-use super::super::findings::Report;
-use super::super::hang::Hang;
-use super::super::moments::{moment, time_of_day};
-use super::super::waits::WaitFact;
 use super::super::why::posted;
+use super::super::{Busy, Hang, MIN_ENDED_HANG, Report, WaitFact};
 use super::names::Names;
 use super::wrap::Row;
 use crate::facts::{Unit, UnitKind};
@@ -61,7 +56,7 @@ fn messages(r: &Report, names: &mut Names) -> Vec<Row> {
         rows.push(("Message", vec![message(unit, names)]));
         rows.extend(component(r).map(|line| ("Component", vec![line])));
     } else if let Some(unit) = r.open.as_ref().filter(|_| r.hang.is_none() && !r.anrs.is_empty()) {
-        let since = moment(r, unit.since);
+        let since = r.moment(unit.since);
         rows.push(("Message", vec![format!("{}, since {since}", message(unit, names))]));
     } else if r.hang.is_some() {
         rows.push(("Message", vec!["not recorded".to_owned()]));
@@ -104,10 +99,10 @@ fn main(r: &Report, wait: Option<(&Hang, &WaitFact)>, names: &mut Names) -> Vec<
         (None, _) => lines.push(finding(r, names)),
     }
     if let Some(hang) = &r.hang {
-        let day = time_of_day(r, hang.since).and_then(|at| Some(format!(" ({})", at.get(11..)?)));
+        let day = r.time_of_day(hang.since).and_then(|at| Some(format!(" ({})", at.get(11..)?)));
         let before = if hang.began_before() { "before " } else { "" };
         let share = percent.map_or_else(String::new, |percent| format!(", {percent} % of the hang"));
-        lines.push(format!("since {before}{}{}{share}", moment(r, hang.since), day.unwrap_or_default()));
+        lines.push(format!("since {before}{}{}{share}", r.moment(hang.since), day.unwrap_or_default()));
         let called = hang.busy.as_ref().and_then(Busy::called);
         lines.extend(called.map(|called| names.text(&format!("calls {called}"))));
     }
@@ -153,7 +148,7 @@ fn evidence(r: &Report, waits: bool, names: &mut Names) -> Vec<String> {
     };
     let facts = r.answer.cause.evidence.iter().skip(1).filter(|fact| !listed(&fact.text));
     let lines = facts.take(EVIDENCE).map(|fact| {
-        let at = fact.at.map_or_else(String::new, |at| format!("{}: ", moment(r, at)));
+        let at = fact.at.map_or_else(String::new, |at| format!("{}: ", r.moment(at)));
         format!("{at}{}", names.text(&clean(&fact.text)))
     });
     lines.collect()
@@ -213,7 +208,7 @@ fn no_hang(r: &Report, names: &mut Names) -> Vec<Row> {
         }
         (None, 0) => {
             let call = r.long_call.as_ref().map_or_else(String::new, |call| {
-                let at = moment(r, call.since);
+                let at = r.moment(call.since);
                 format!("; in {} for {} at {at}", names.text(&clean(&call.name)), rounded(call.duration))
             });
             format!("ran no message, so how long a call or wait may take is not known{call}")
@@ -222,7 +217,7 @@ fn no_hang(r: &Report, names: &mut Names) -> Vec<Row> {
     };
     let mut rows = vec![("Main thread", vec![main])];
     if let Some(idle) = &r.idle {
-        let (took, at) = (rounded(idle.duration), moment(r, idle.since));
+        let (took, at) = (rounded(idle.duration), r.moment(idle.since));
         let place = names.text(&clean(&idle.place()));
         let long = format!("\"{}\" for {took} at {at}: {place}", clean(&idle.thread));
         rows.push(("Idle", vec![long, "a hang only if the end of that wait was due".to_owned()]));

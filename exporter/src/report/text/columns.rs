@@ -1,6 +1,7 @@
 //! Writes stacks side by side: main's and the owner's.
 
 use std::fmt::{self, Formatter};
+use std::ops::Range;
 
 use answers::answer::{Owner, StackLine};
 use answers::text::clean;
@@ -79,6 +80,12 @@ fn sides(r: &Report, names: &mut Names) -> Vec<Side> {
     sides
 }
 
+/// The lines of a stack that are omitted: the innermost ones show what it does, the outermost ones the message that
+/// called it.
+pub(super) fn hidden(lines: usize) -> Range<usize> {
+    if lines > MAX_LINES { MAX_LINES - OUTERMOST..lines - OUTERMOST } else { 0..0 }
+}
+
 fn is_recorded(owner: &Owner) -> bool {
     owner.stack.iter().any(|line| line.open_ns.is_some())
 }
@@ -102,7 +109,7 @@ fn side(
     };
     let mut rows: Vec<(String, char, String)> = Vec::new();
     rows.extend(wait.map(|(amount, text)| (amount, ' ', text)));
-    let hidden = if stack.len() > MAX_LINES { MAX_LINES - OUTERMOST..stack.len() - OUTERMOST } else { 0..0 };
+    let hidden = hidden(stack.len());
     for (at, line) in stack.iter().enumerate() {
         if hidden.start == at && !hidden.is_empty() {
             rows.push((String::new(), ' ', format!("... {} more ...", hidden.len())));

@@ -7,23 +7,16 @@ use answers::text::clean;
 use answers::words::{about, seconds, times};
 use trace_format::verdict::Outcome;
 
-use super::super::busy::Busy;
 use super::super::context::{write_before, write_cause, write_starts};
-use super::super::findings::Report;
-use super::super::hang::Hang;
-use super::super::moments::{moment, time_of_day};
-use super::super::open_item::OpenItem;
 use super::super::platform;
 use super::super::waits::{WaitFact, activity};
+use super::super::{Busy, Hang, OpenItem, Report, ThreadCoverage};
+use super::columns::hidden;
 use super::native_stacks::write_stacks;
 use super::rows::forwarded;
-use crate::facts::Unit;
 use crate::facts::{
-    Anr, Capture, Coverage, Detector, MethodOff, OffReason, PolledCpu, reasons_text, verdict_name,
+    Anr, Capture, Detector, MethodOff, OffReason, PolledCpu, Unit, reasons_text, verdict_name,
 };
-
-/// Maximum number of lines displayed per stack; the middle of a longer one is omitted.
-const MAX_STACK_LINES: usize = 24;
 
 /// Maximum number of incompletely recorded threads listed.
 const MAX_COVERAGE: usize = 4;
@@ -32,13 +25,13 @@ const MAX_COVERAGE: usize = 4;
 const MAX_LISTED: usize = 8;
 
 pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
-    let begun = time_of_day(r, r.first).map_or_else(String::new, |at| format!(", from {at}"));
+    let begun = r.time_of_day(r.first).map_or_else(String::new, |at| format!(", from {at}"));
     writeln!(f, "  recorded    {}{begun}", r.recorded(seconds))?;
     if let Some(version) = &r.system.app_version {
         let code = r.system.app_version_code.map_or_else(String::new, |code| format!(" ({code})"));
         writeln!(f, "  app         version {version}{code}")?;
     }
-    writeln!(f, "  end         {}; last seen alive at {}", r.ended(), moment(r, r.end))?;
+    writeln!(f, "  end         {}; last seen alive at {}", r.ended(), r.moment(r.end))?;
     match (&r.hang, &r.cause) {
         (Some(hang), _) => write_hang(r, hang, f)?,
         (None, Some(cause)) => write_cause(r, cause, f)?,
@@ -63,13 +56,13 @@ fn write_work(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     if !r.slowest.is_empty() {
         writeln!(f, "  slowest:")?;
         for slow in &r.slowest {
-            writeln!(f, "  {:>10}  at {}  {}", seconds(slow.duration), moment(r, slow.since), slow.name)?;
+            writeln!(f, "  {:>10}  at {}  {}", seconds(slow.duration), r.moment(slow.since), slow.name)?;
         }
     }
     if !r.waits.is_empty() {
         writeln!(f, "\nMAIN'S LONGEST WAITS")?;
         for w in &r.waits {
-            writeln!(f, "  {:>10}  at {}  {}", seconds(w.duration), moment(r, w.since), w.words(true))?;
+            writeln!(f, "  {:>10}  at {}  {}", seconds(w.duration), r.moment(w.since), w.words(true))?;
         }
     }
     Ok(())
@@ -106,11 +99,8 @@ fn write_recorded(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "  the system dropped the metrics of {}", times(c.frame_metrics_dropped, "frame"))?;
     }
     if c.not_queued > 0 {
-        writeln!(
-            f,
-            "  and on main {} outside of messages (input events, idle handlers)",
-            times(c.not_queued, "unit")
-        )?;
+        let units = times(c.not_queued, "unit");
+        writeln!(f, "  and on main {units} outside of messages (input events, idle handlers)")?;
     }
     write_coverage(r, f)?;
     if let Some(s) = &r.signals {
@@ -123,7 +113,7 @@ fn write_recorded(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     }
     write_recorder(r, f)?;
     for (at, notice) in &r.notices {
-        writeln!(f, "  recorder at {}: {notice}", moment(r, *at))?;
+        writeln!(f, "  recorder at {}: {notice}", r.moment(*at))?;
     }
     for warning in &r.warnings {
         writeln!(f, "  warning: {warning}")?;
@@ -139,8 +129,8 @@ fn write_hang(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
         Some(unit) => writeln!(f, "  {}", unit.line())?,
         None => writeln!(f, "  in message  (not recorded)")?,
     }
-    let day = time_of_day(r, h.since).map_or_else(String::new, |at| format!(", {at}"));
-    writeln!(f, "  since       {before}{}{day}", moment(r, h.since))?;
+    let day = r.time_of_day(h.since).map_or_else(String::new, |at| format!(", {at}"));
+    writeln!(f, "  since       {before}{}{day}", r.moment(h.since))?;
     write_method(r, h, f)?;
     if let Some(wait) = &h.wait {
         write_wait(r, wait, f)?;
@@ -155,7 +145,7 @@ fn write_hang(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
         write_verdict(anr, h.unit.as_ref(), f)?;
         write_anr(anr, h.unit.as_ref(), f)?;
     }
-    writeln!(f, "\nMAIN'S STACK at {} (innermost first, with how long each was open)", moment(r, h.at))?;
+    writeln!(f, "\nMAIN'S STACK at {} (innermost first, with how long each was open)", r.moment(h.at))?;
     write_stack(&h.stack, h.at, h.standstill, f)?;
     if let Some(owner) = h.wait.as_ref().and_then(|w| w.owner.as_ref()) {
         writeln!(f, "\nSTACK OF THE OWNER, \"{}\" (tid {})", owner.name, owner.tid)?;
@@ -169,7 +159,7 @@ fn write_method(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
     match h.main_method() {
         Some(method) => {
             let before = if method.began_before { "before " } else { "" };
-            write!(f, "  in method   {} (since {before}{})", method.name, moment(r, method.since))?;
+            write!(f, "  in method   {} (since {before}{})", method.name, r.moment(method.since))?;
             match &h.busy {
                 Some(busy) if h.method() != Some(method) => {
                     let whole = busy.span.1.saturating_sub(busy.span.0);
@@ -200,15 +190,9 @@ fn write_coverage(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     let mut partial: Vec<_> = r.coverage.iter().filter(|t| !t.main && t.coverage.is_partial()).collect();
     partial.sort_by_key(|t| std::cmp::Reverse(t.coverage.lived() - t.coverage.recorded));
     for thread in partial.iter().take(MAX_COVERAGE) {
-        let Coverage { recorded, .. } = thread.coverage;
-        let lived = seconds(thread.coverage.lived());
-        writeln!(
-            f,
-            "  {} of {lived} of thread \"{}\" (tid {}) are recorded",
-            seconds(recorded),
-            thread.name,
-            thread.tid
-        )?;
+        let (recorded, lived) = (seconds(thread.coverage.recorded), seconds(thread.coverage.lived()));
+        let ThreadCoverage { name, tid, .. } = thread;
+        writeln!(f, "  {recorded} of {lived} of thread \"{name}\" (tid {tid}) are recorded")?;
     }
     match partial.len().checked_sub(MAX_COVERAGE).filter(|n| *n > 0) {
         Some(more) => writeln!(f, "  and parts of {} more", times(more as u64, "thread")),
@@ -218,7 +202,7 @@ fn write_coverage(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
 
 fn write_wait(r: &Report, wait: &WaitFact, f: &mut Formatter<'_>) -> fmt::Result {
     let what = wait.waited().words(wait.lock);
-    writeln!(f, "  waiting     {what} (since {})", moment(r, wait.since))?;
+    writeln!(f, "  waiting     {what} (since {})", r.moment(wait.since))?;
     if let Some(owner) = &wait.owner {
         writeln!(f, "  owned by    thread \"{}\" (tid {}), {}", owner.name, owner.tid, activity(owner))?;
     }
@@ -244,13 +228,10 @@ fn write_cpu(p: &PolledCpu, f: &mut Formatter<'_>) -> fmt::Result {
 fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     let recorder = &r.recorder;
     if let Some((percent, worst)) = &recorder.measured {
+        let (most, at, ns, events) = (worst.percent, r.moment(worst.at), worst.ns, about(worst.events));
         writeln!(
             f,
-            "  cost, measured: {percent} % of the threads' time, {} % at most (at {}: {:.1} ns an event, {} events a second)",
-            worst.percent,
-            moment(r, worst.at),
-            worst.ns,
-            about(worst.events)
+            "  cost, measured: {percent} % of the threads' time, {most} % at most (at {at}: {ns:.1} ns an event, {events} events a second)"
         )?;
     } else if let Some(m) = &recorder.measurement {
         writeln!(
@@ -266,23 +247,19 @@ fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     }
     let still = recorder.standstills.all();
     if !still.is_empty() {
+        let (all, times) = (seconds(recorder.standstills.total()), times(still.len() as u64, "time"));
         writeln!(
             f,
-            "  coarse time stood still for {} in all, {}: calls look short there, or are missing",
-            seconds(recorder.standstills.total()),
-            times(still.len() as u64, "time")
+            "  coarse time stood still for {all} in all, {times}: calls look short there, or are missing"
         )?;
     }
     if recorder.clamped > 0 {
         writeln!(f, "  {} timestamps were moved so that time never runs back", recorder.clamped)?;
     }
     for pause in recorder.pauses.iter().take(MAX_LISTED) {
-        let end = pause.end.map_or_else(|| "the end".to_owned(), |end| moment(r, end));
-        writeln!(
-            f,
-            "  paused from {} to {end}: what is missing there is not idle time",
-            moment(r, pause.begin)
-        )?;
+        let end = pause.end.map_or_else(|| "the end".to_owned(), |end| r.moment(end));
+        let begin = r.moment(pause.begin);
+        writeln!(f, "  paused from {begin} to {end}: what is missing there is not idle time")?;
     }
     for (name, off) in recorder.off.iter().take(MAX_LISTED) {
         let (when, why) = off_words(r, off);
@@ -307,8 +284,8 @@ fn off_words(r: &Report, off: &MethodOff) -> (String, String) {
         OffReason::Cost(calls) => format!("{calls} calls a second cost more than they are worth"),
     };
     let when = match off.until {
-        Some(until) => format!("from {} to {}", moment(r, off.since), moment(r, until)),
-        None => format!("since {}", moment(r, off.since)),
+        Some(until) => format!("from {} to {}", r.moment(off.since), r.moment(until)),
+        None => format!("since {}", r.moment(off.since)),
     };
     (when, why)
 }
@@ -321,11 +298,10 @@ fn write_verdict(anr: &Anr, unit: Option<&Unit>, f: &mut Formatter<'_>) -> fmt::
     let Some(verdict) = &anr.verdict else {
         return writeln!(f, "  verdict     ANR by the 2 s rule: the recording has no verdict on this signal");
     };
+    let unit = unit.map_or("a message", |unit| &unit.name);
     let blocked = match anr.blocked() {
         0 => String::new(),
-        ns => {
-            format!(": main blocked for {} in {}", seconds(ns), unit.map_or("a message", |unit| &unit.name))
-        }
+        ns => format!(": main blocked for {} in {unit}", seconds(ns)),
     };
     writeln!(f, "  verdict     {}{blocked}", verdict_name(verdict))?;
     for reason in &verdict.reasons {
@@ -340,12 +316,10 @@ fn write_anr(anr: &Anr, unit: Option<&Unit>, f: &mut Formatter<'_>) -> fmt::Resu
         if unit.is_none_or(|unit| unit.message().is_some()) { "the message began" } else { "it began" };
     match &anr.detector {
         Detector::Sigquit(s) => {
+            let (pid, uid, forwarded) = (s.si_pid, s.si_uid, forwarded(s.forward));
             writeln!(
                 f,
-                "  ANR         SIGQUIT from pid {} (uid {}), {after} after {begun}; {}",
-                s.si_pid,
-                s.si_uid,
-                forwarded(s.forward)
+                "  ANR         SIGQUIT from pid {pid} (uid {uid}), {after} after {begun}; {forwarded}"
             )?;
             if anr.more_signals > 0 {
                 writeln!(f, "              and {} more SIGQUIT for the same ANR", anr.more_signals)?;
@@ -372,13 +346,12 @@ fn write_stack(stack: &[OpenItem], at: u64, standstill: u64, f: &mut Formatter<'
     if stack.is_empty() {
         return writeln!(f, "  (no recorded call was open)");
     }
-    let hidden = stack.len().saturating_sub(MAX_STACK_LINES);
-    for (i, frame) in stack.iter().rev().enumerate() {
-        // The innermost frames show what it does, the outermost ones the message that called it.
-        if hidden > 0 && i == MAX_STACK_LINES - 4 {
-            writeln!(f, "              ... {hidden} more ...")?;
+    let hidden = hidden(stack.len());
+    for (at_line, frame) in stack.iter().rev().enumerate() {
+        if hidden.start == at_line && !hidden.is_empty() {
+            writeln!(f, "              ... {} more ...", hidden.len())?;
         }
-        if hidden > 0 && (MAX_STACK_LINES - 4..MAX_STACK_LINES - 4 + hidden).contains(&i) {
+        if hidden.contains(&at_line) {
             continue;
         }
         let least = if frame.began_before { "> " } else { "" };
@@ -394,7 +367,7 @@ fn write_signals(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     if !others.is_empty() {
         writeln!(f, "\n{}", if r.hung() { "OTHER ANRS" } else { "ANRS" })?;
         for anr in others {
-            writeln!(f, "  at {}  {}", moment(r, anr.detected), anr.subject())?;
+            writeln!(f, "  at {}  {}", r.moment(anr.detected), anr.subject())?;
             if let Some(verdict) = &anr.verdict {
                 writeln!(f, "              {}: {}", verdict_name(verdict), reasons_text(verdict))?;
             }
@@ -415,7 +388,7 @@ fn signals(f: &mut fmt::Formatter<'_>, r: &Report, title: &str, captures: &[&Cap
     }
     writeln!(f, "\n{title}")?;
     for Capture { at, sigquit: s, verdict } in captures.iter().take(8) {
-        writeln!(f, "  at {}  by pid {} (uid {})", moment(r, *at), s.si_pid, s.si_uid)?;
+        writeln!(f, "  at {}  by pid {} (uid {})", r.moment(*at), s.si_pid, s.si_uid)?;
         if let Some(verdict) = verdict {
             writeln!(f, "              {}: {}", verdict_name(verdict), reasons_text(verdict))?;
         }

@@ -5,9 +5,7 @@ use answers::text::clean;
 use answers::words::rounded;
 use trace_format::layout::State;
 
-use super::super::MIN_ENDED_HANG;
-use super::super::findings::Report;
-use super::super::long_waits::LongWait;
+use super::super::{LongWait, MIN_ENDED_HANG, Report};
 
 impl Report {
     /// The first line of the page: what hung, for how long, and how it ended.

@@ -5,7 +5,6 @@ use std::fmt::{self, Formatter};
 use answers::words::times;
 
 use super::super::findings::Report;
-use super::super::moments::moment;
 use super::super::native::{MAX_STACKS, ReportedStack};
 use crate::native::reason_word;
 
@@ -22,7 +21,7 @@ pub(super) fn write_stacks(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     for ReportedStack { thread, stack } in r.native.stacks.iter().take(MAX_SHOWN) {
         let call = stack.call_words().map_or_else(String::new, |call| format!(", {call}"));
         let reason = reason_word(stack.reason);
-        writeln!(f, "  \"{thread}\" (tid {}) at {}, {reason}{call}", stack.tid, moment(r, stack.at))?;
+        writeln!(f, "  \"{thread}\" (tid {}) at {}, {reason}{call}", stack.tid, r.moment(stack.at))?;
         for frame in stack.frames.iter().take(MAX_SHOWN_FRAMES) {
             let library =
                 frame.native.as_ref().map(|place| place.library()).filter(|_| !frame.function.is_empty());

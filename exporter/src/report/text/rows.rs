@@ -5,9 +5,8 @@ use answers::words::{rounded, thousands, times};
 use trace_format::event::Forward;
 
 use super::super::device;
-use super::super::findings::Report;
-use super::super::moments::moment;
 use super::super::platform;
+use super::super::{MissedBeat, Report};
 use super::names::Names;
 use super::wrap::Row;
 use crate::facts::{Anr, Detector, PolledCpu, outcome_name};
@@ -29,28 +28,20 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
     rows.push(("Device", device.into_iter().map(|line| names.text(&clean(&line))).collect()));
     rows.extend(before(r, names).map(|line| ("Before", vec![line])));
     // Of the thread that the answer is about, the answer says it.
-    let missed = r
-        .native
-        .missed
-        .iter()
-        .filter(|missed| r.answer.thread.main || r.answer.thread.tid != Some(missed.tid));
-    let missed = missed.take(MAX_LISTED);
+    let is_other = |missed: &&MissedBeat| r.answer.thread.main || r.answer.thread.tid != Some(missed.tid);
+    let missed = r.native.missed.iter().filter(is_other).take(MAX_LISTED);
     let missed = missed.map(|missed| names.text(&clean(&format!("{}; {}", missed.words(), missed.finding))));
     rows.push(("Heartbeats", missed.collect()));
     let waits = r.waits.iter().take(MAX_LISTED).map(|w| {
         let words = w.words(false);
-        names.text(&clean(&format!("{} at {} {words}", rounded(w.duration), moment(r, w.since))))
+        names.text(&clean(&format!("{} at {} {words}", rounded(w.duration), r.moment(w.since))))
     });
     rows.push(("Long waits", waits.collect()));
     let starts = r.starts.iter().take(MAX_LISTED).map(|start| {
         let activity =
             if start.activity.is_empty() { String::new() } else { format!(" of {}", clean(&start.activity)) };
-        names.text(&format!(
-            "{}{activity}: {} ({})",
-            start.kind.word(),
-            rounded(start.duration()),
-            start.grade.word()
-        ))
+        let (kind, took, grade) = (start.kind.word(), rounded(start.duration()), start.grade.word());
+        names.text(&format!("{kind}{activity}: {took} ({grade})"))
     });
     rows.push(("Starts", starts.collect()));
     let parts = r.start_split.iter().flat_map(|split| {
@@ -59,7 +50,7 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
     rows.push(("In the start", parts.map(|part| clean(&part.words()).into_owned()).collect()));
     rows.push(("Recording", recording(r)));
     let notices = r.notices.iter().take(MAX_LISTED);
-    rows.push(("Notice", notices.map(|(at, text)| format!("{text} (at {})", moment(r, *at))).collect()));
+    rows.push(("Notice", notices.map(|(at, text)| format!("{text} (at {})", r.moment(*at))).collect()));
     rows.push(("Warning", r.warnings.iter().map(ToString::to_string).collect()));
     rows.retain(|(_, lines)| !lines.is_empty());
     rows
@@ -117,12 +108,8 @@ fn cpu_line(p: &PolledCpu) -> String {
         other => (other, sleeping),
     };
     let percent = (u128::from(part) * 100 + u128::from(p.polled()) / 2) / u128::from(p.polled().max(1));
-    format!(
-        "{state} for {percent} % of {} (ran {}, runnable {})",
-        rounded(p.polled()),
-        rounded(p.ran),
-        rounded(p.waited)
-    )
+    let (polled, ran, runnable) = (rounded(p.polled()), rounded(p.ran), rounded(p.waited));
+    format!("{state} for {percent} % of {polled} (ran {ran}, runnable {runnable})")
 }
 
 /// What ran in the seconds before the hang, or before the end.
@@ -157,10 +144,8 @@ fn recording(r: &Report) -> Vec<String> {
         missing.push(format!("{} lost", times(recorder.dropped, "event")));
     }
     if c.frame_metrics_dropped > 0 {
-        missing.push(format!(
-            "FrameMetrics of {} dropped by the system",
-            times(c.frame_metrics_dropped, "frame")
-        ));
+        let frames = times(c.frame_metrics_dropped, "frame");
+        missing.push(format!("FrameMetrics of {frames} dropped by the system"));
     }
     if !recorder.pauses.is_empty() {
         missing.push(format!("paused {}", times(recorder.pauses.len() as u64, "time")));

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use answers::words::rounded;
 use serde::Serialize;
-use trace_format::Source;
 use trace_format::event::ConcurrencyStep;
 
 use super::Chains;
@@ -69,7 +68,7 @@ impl PreferenceWrites {
     }
 }
 
-impl<S: Source + ?Sized> Chains<'_, S> {
+impl Chains<'_> {
     /// The calls of `apply()` that main's wait, in a message that began at `since`, may be for; `None` without any.
     pub(in super::super) fn applies(&self, since: u64) -> Option<PreferenceWrites> {
         let texts = self.facts.recording.texts();

@@ -1,12 +1,12 @@
 //! Which task a wait for a future or a coroutine leads to, and which thread has to move.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use answers::answer::MAX_LINKS;
 use trace_format::event::ConcurrencyStep;
-use trace_format::{ReadError, Source, TextId};
+use trace_format::{ReadError, TextId};
 
-use super::resolve::Resolved;
+use super::resolve::{Resolved, holders};
 use super::{Chains, Culprit, WhyCause, only};
 use crate::facts::concurrency::{Suspension, Task, TaskState};
 
@@ -40,7 +40,7 @@ fn suspends(class: &str) -> Option<&'static str> {
     ["Mutex", "Semaphore", "Channel", "Flow", "Deferred"].into_iter().find(|word| simple.contains(word))
 }
 
-impl<S: Source + ?Sized> Chains<'_, S> {
+impl Chains<'_> {
     /// A future, or a coroutine.
     pub(super) fn future(
         &self,
@@ -167,24 +167,16 @@ impl<S: Source + ?Sized> Chains<'_, S> {
 
     /// The coroutine that has the mutex for which another waits.
     fn lock_of_coroutine(&self, waiting: &Task, suspension: &Suspension) -> Option<&Task> {
-        let mut balances: HashMap<usize, i64> = HashMap::new();
-        for access in self.work.accesses(suspension.object) {
+        let tasks = self.work.tasks();
+        let changes = self.work.accesses(suspension.object).map(|access| {
             // What an unknown coroutine did may be anything.
             let at = access.task?;
-            let task = self.work.tasks().get(at)?;
-            let change = match access.step {
-                ConcurrencyStep::Released => -1,
-                // It still waits.
-                _ if task.suspension.is_some_and(|own| own.at == access.at) => 0,
-                _ => 1,
-            };
-            *balances.entry(at).or_default() += change;
-        }
-        if balances.values().any(|balance| *balance < 0) {
-            return None;
-        }
-        let (at, _) = only(balances.iter().filter(|(_, balance)| **balance > 0))?;
-        self.work.tasks().get(*at).filter(|owner| *owner != waiting)
+            let still_waits = tasks.get(at)?.suspension.is_some_and(|own| own.at == access.at);
+            let is_release = access.step == ConcurrencyStep::Released;
+            Some((at, if is_release { -1 } else { i64::from(!still_waits) }))
+        });
+        let changes: Vec<_> = changes.collect::<Option<_>>()?;
+        tasks.get(only(holders(changes.into_iter())?)?).filter(|owner| *owner != waiting)
     }
 
     /// The coroutine that has to send; `Ok(None)` if no coroutine does.

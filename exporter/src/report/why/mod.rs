@@ -14,7 +14,7 @@ use answers::answer::{CauseId, MAX_LINKS};
 use answers::waited::serialize_call;
 use serde::Serialize;
 use trace_format::event::{CallId, Wait, WaitKind};
-use trace_format::{ReadError, Source, Thread};
+use trace_format::{ReadError, Thread};
 
 use super::open_item::OpenItemKind;
 use super::walk::stack_at;
@@ -258,15 +258,15 @@ impl Why {
 }
 
 /// The threads and the steps of concurrent work at one moment. They are read once for all links.
-pub(super) struct Chains<'a, S: ?Sized> {
-    facts: &'a Facts<'a, S>,
+pub(super) struct Chains<'a> {
+    facts: &'a Facts<'a>,
     names: &'a Names<'a>,
     work: ConcurrentWork,
     pub(super) at: u64,
 }
 
-impl<'a, S: Source + ?Sized> Chains<'a, S> {
-    pub(super) fn of(facts: &'a Facts<'a, S>, names: &'a Names<'a>, at: u64) -> Result<Self, ReadError> {
+impl<'a> Chains<'a> {
+    pub(super) fn of(facts: &'a Facts<'a>, names: &'a Names<'a>, at: u64) -> Result<Self, ReadError> {
         let mut codes = TaskCodes::default();
         for (id, method) in names.all() {
             codes.add(id, method.class, method.method);
@@ -276,7 +276,7 @@ impl<'a, S: Source + ?Sized> Chains<'a, S> {
     }
 }
 
-impl<S: Source + ?Sized> Chains<'_, S> {
+impl Chains<'_> {
     fn main(&self) -> Option<usize> {
         self.facts.recording.threads().iter().position(|thread| thread.main)
     }
@@ -350,17 +350,17 @@ impl<S: Source + ?Sized> Chains<'_, S> {
     fn link(&self, thread: usize) -> Result<(WhyLink, Option<Wait>), ReadError> {
         let info = &self.facts.recording.threads()[thread];
         let (stack, _) = stack_at(self.facts, self.names, info, self.at)?;
-        let method = stack.iter().rev().find(|open| open.item.kind == OpenItemKind::Method);
+        let method = stack.iter().rev().find(|open| open.kind == OpenItemKind::Method);
         let wait = stack.last().and_then(|open| open.wait);
         let link = WhyLink {
             thread: thread_name(info),
             tid: info.tid,
-            since: stack.last().map_or(0, |open| open.item.since),
+            since: stack.last().map_or(0, |open| open.since),
             waits_for: "nothing",
-            class: wait.and_then(|wait| super::walk::text(self.facts.recording, wait.class)),
+            class: wait.and_then(|wait| self.facts.text(wait.class)),
             call: wait.map_or(CallId(0), |wait| wait.call),
             id: wait.map_or(0, |wait| wait.lock as u32),
-            inside: method.map(|open| open.item.name.clone()),
+            inside: method.map(|open| open.name.clone()),
             task: None,
             owner: None,
         };
@@ -391,7 +391,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
             TaskState::Unknown => "unknown",
         };
         let is_in_queue = task.state() == TaskState::Queued && task.queue != 0;
-        let class = || super::walk::text(self.facts.recording, task.class);
+        let class = || self.facts.text(task.class);
         Ok(TaskFact {
             name: self.method_name(task.method).or_else(class),
             is_coroutine: task.is_coroutine,

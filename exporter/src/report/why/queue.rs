@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use trace_format::ReadError;
 use trace_format::event::WaitKind;
-use trace_format::{ReadError, Source};
 
 use super::{BusyThreads, Chains, MAX_WORKERS, Posters, QueueFact};
 use crate::facts::concurrency::{Run, Task};
@@ -13,7 +13,7 @@ const MANY: usize = 10;
 /// How far back a storm of messages, and the tasks that make it, are searched, ns.
 pub(in crate::report) const STORM_WINDOW: u64 = 5_000_000_000;
 
-impl<S: Source + ?Sized> Chains<'_, S> {
+impl Chains<'_> {
     /// The place that posted most of the messages of main's queue: of the tasks that wait at the moment, and of those that main
     /// began in the seconds before it.
     pub(in super::super) fn storm(&self) -> Option<Posters> {
@@ -36,7 +36,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         let workers = runs.iter().take(MAX_WORKERS).filter_map(|run| self.thread_name(run.thread));
         let workers: Vec<String> = workers.collect();
         Ok(Some(QueueFact {
-            class: super::super::walk::text(self.facts.recording, task.queue_class),
+            class: self.facts.text(task.queue_class),
             id: task.queue,
             place: before.len() + 1,
             pending: queued.len(),
@@ -80,7 +80,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         }
         let of_place = || tasks.iter().filter(|task| (task.submitted.method, task.submitted.line) == place);
         let first = of_place().next()?;
-        let class = || super::super::walk::text(self.facts.recording, first.class);
+        let class = || self.facts.text(first.class);
         let by_one = of_place().all(|task| task.submitted.thread == first.submitted.thread);
         Some(Posters {
             task: self.method_name(first.method).or_else(class),

@@ -1,7 +1,9 @@
 //! What a wait is for, and which thread has to end it.
 
+use std::collections::HashMap;
+use trace_format::ReadError;
+
 use trace_format::event::{Concurrency, ConcurrencyStep, Wait, WaitKind};
-use trace_format::{ReadError, Source};
 
 use super::{Chains, Culprit, MAX_WORKERS, WhyCause, only};
 use crate::facts::concurrency::{Run, Task, TaskState};
@@ -59,7 +61,7 @@ fn kind_of(class: &str) -> &'static str {
     }
 }
 
-impl<S: Source + ?Sized> Chains<'_, S> {
+impl Chains<'_> {
     /// Finds the object of the wait that `thread` has been in since a moment, and the thread that has to end it.
     pub(super) fn resolve(&self, thread: usize, since: u64, wait: Wait) -> Result<Resolved<'_>, ReadError> {
         let object = wait.lock as u32;
@@ -168,21 +170,10 @@ impl<S: Source + ?Sized> Chains<'_, S> {
 
     /// Who took permits and did not give them back.
     fn permit(&self, thread: usize, object: u32) -> Resolved<'_> {
-        let mut holders: Vec<(usize, i64)> = Vec::new();
         let taken = self.work.at(object, ConcurrencyStep::Acquired).map(|step| (step.thread, 1));
         let given = self.work.at(object, ConcurrencyStep::Released).map(|step| (step.thread, -1));
-        for (holder, change) in taken.chain(given) {
-            match holders.iter_mut().find(|(known, _)| *known == holder) {
-                Some((_, balance)) => *balance += change,
-                None => holders.push((holder, change)),
-            }
-        }
-        // Who gives more than it took signals: then no thread owns anything.
-        if holders.iter().any(|(_, balance)| *balance < 0) {
-            return Resolved::unknown("semaphore");
-        }
-        let holders = holders.into_iter().filter(|(holder, balance)| *balance > 0 && *holder != thread);
-        let Some((holder, _)) = only(holders) else { return Resolved::unknown("semaphore") };
+        let others = holders(taken.chain(given)).map(|all| all.filter(|holder| *holder != thread));
+        let Some(holder) = others.and_then(only) else { return Resolved::unknown("semaphore") };
         Resolved { owner: Some(holder), ..Resolved::thread("semaphore", WhyCause::LockHeld, holder) }
     }
 
@@ -322,6 +313,15 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         }
         Counters { open, ended, alone, in_queue, known }
     }
+}
+
+/// All that took more than they gave back, by what each took or gave. `None` if one gave more than it took: that is
+/// a signal, and nothing is owned.
+pub(super) fn holders(changes: impl Iterator<Item = (usize, i64)>) -> Option<impl Iterator<Item = usize>> {
+    let mut balances: HashMap<usize, i64> = HashMap::new();
+    changes.for_each(|(holder, change)| *balances.entry(holder).or_default() += change);
+    let holds = |(holder, balance)| (balance > 0).then_some(holder);
+    balances.values().all(|balance| *balance >= 0).then(|| balances.into_iter().filter_map(holds))
 }
 
 /// The tasks and runs that may count a latch down.

@@ -91,7 +91,7 @@ impl ConcurrentWork {
     }
 }
 
-impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
+impl Builder<'_> {
     /// A part of a coroutine begins.
     pub(super) fn resumed(&mut self, step: &Step) {
         let what = &step.what;
@@ -129,7 +129,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
             return Some(*at);
         }
         // A continuation of the app's is a function that a coroutine called.
-        if !(self.text)(what.other_class).starts_with(LIBRARY) {
+        if !self.text(what.other_class).starts_with(LIBRARY) {
             let caller = coroutines.continuations.get(&what.other).and_then(|(_, task)| *task);
             let around = || self.index.running.get(&step.thread)?.last()?.1;
             return caller.or_else(around).filter(|at| self.index.tasks[*at].is_coroutine);
@@ -151,7 +151,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
     /// A coroutine called what may suspend it, and the call has returned.
     pub(super) fn awaited(&mut self, step: &Step) {
         let what = &step.what;
-        if (self.text)(what.other_class) == Concurrency::SUSPENDED {
+        if self.text(what.other_class) == Concurrency::SUSPENDED {
             let suspension =
                 Suspension { at: step.at, object: what.object, class: what.class, is_known: true };
             self.index.coroutines.awaited.insert(step.thread, suspension);
@@ -176,7 +176,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
     /// The part that `task` is known to be has ended: suspended, or at its end.
     pub(super) fn suspended(&mut self, step: &Step, task: Option<usize>) {
         let awaited = self.index.coroutines.awaited.remove(&step.thread);
-        if (self.text)(step.what.other_class) != Concurrency::SUSPENDED {
+        if self.text(step.what.other_class) != Concurrency::SUSPENDED {
             return;
         }
         let unknown = Suspension { at: step.at, object: 0, class: TextId::default(), is_known: false };
