@@ -16,13 +16,10 @@ const GUARD: usize = 64 * 1024;
 
 /// The address of our stack, 0 before it is allocated. Allocated once and never freed, since nothing signals when the last
 /// handler has left it.
+#[derive(Default)]
 pub(crate) struct AltStack(AtomicUsize);
 
 impl AltStack {
-    pub(crate) const fn none() -> Self {
-        AltStack(AtomicUsize::new(0))
-    }
-
     /// Gives the calling thread our stack if it has no alternate stack. Without memory for it the handler runs on the ordinary stack.
     pub(crate) fn provide(&self) {
         if current().is_none_or(|current| current.ss_flags & libc::SS_DISABLE == 0) {
@@ -82,7 +79,7 @@ mod tests {
     #[test]
     fn a_thread_without_an_alternate_stack_gets_one_and_loses_it_again() {
         // Rust gives its threads one.
-        let ours = AltStack::none();
+        let ours = AltStack::default();
         let own = current().unwrap();
         assert_eq!(own.ss_flags & libc::SS_DISABLE, 0);
         ours.provide();

@@ -21,26 +21,16 @@ pub struct Displaced {
 }
 
 /// The state of the last check.
+#[derive(Default)]
 pub(crate) struct Displacement {
     next_ns: AtomicU64,
-    /// The handler that was reported; [`Displacement::OURS`] while ours is the current one.
+    /// The handler that was reported, plus one; 0 while ours is the current one.
     reported: AtomicUsize,
     /// The action that ours was put back for, plus one; 0 for none.
     put_back: AtomicUsize,
 }
 
 impl Displacement {
-    /// Not the address of any handler.
-    const OURS: usize = usize::MAX;
-
-    pub(crate) const fn new() -> Self {
-        Displacement {
-            next_ns: AtomicU64::new(0),
-            reported: AtomicUsize::new(Displacement::OURS),
-            put_back: AtomicUsize::new(0),
-        }
-    }
-
     /// The action that has replaced ours, and whether it was not reported yet. Costs a load and a compare, and once a second one
     /// system call.
     pub(crate) fn check(&self, now_ns: u64, ours: InfoHandler) -> Option<(usize, bool)> {
@@ -50,12 +40,12 @@ impl Displacement {
         self.next_ns.store(now_ns.saturating_add(ACTION_CHECK_NS), Ordering::Relaxed);
         let action = Action::current().ok()?;
         let seen = match self.put_back.swap(0, Ordering::AcqRel) {
-            0 if action.is(ours) => Displacement::OURS,
-            0 => action.address(),
-            removed => removed - 1,
+            0 if action.is(ours) => 0,
+            0 => action.address() + 1,
+            removed => removed,
         };
         let before = self.reported.swap(seen, Ordering::Relaxed);
-        (seen != Displacement::OURS).then_some((seen, seen != before))
+        Some((seen.checked_sub(1)?, seen != before))
     }
 
     /// Puts `ours` back where the action is the default or ignore. The leader cannot block SIGQUIT at this moment, and the next

@@ -123,17 +123,17 @@ pub use displaced::Displaced;
 pub use elf::ElfError;
 pub use error::{InstallError, OpenError};
 pub use judge::{
-    Confidence, ErrorPolls, ErrorState, ErrorVote, Evidence, Head, Identity, Judge, Judgement, LateBy,
-    Lateness, Outcome, Policy, ProcessInError, Reason, Sender, Trigger,
+    Confidence, ErrorPolls, ErrorState, ErrorVote, Evidence, Head, Identity, Judge, Judgement, Outcome,
+    Policy, ProcessInError, Reason, Sender, Trigger,
 };
 pub use mask::spawn_quiet;
-pub use mode::{LastError, Mode, PassiveReason, Uninstalled};
+pub use mode::{Mode, PassiveReason, Uninstalled};
 pub use passive_watch::{PassiveWatch, SeenPassively};
 pub use rescue::check_pending;
 pub use sensed::{Forwarded, Sensed};
 pub use sensor::{Config, Sensor, close_in_this_thread, install, install_quietly, open_in_this_thread};
 pub use stall::{StallTimer, Wakeup, WakeupObserver};
-pub use task::read as read_thread_file;
+pub use task::{read as read_thread_file, read_file};
 pub use trace_format::verdict::Counters;
 pub use trace_text::{
     Ended, HookError, Limits, Target, TraceCapture, TraceText, UnhookError, Writer, capture_trace_text,

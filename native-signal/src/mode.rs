@@ -76,14 +76,3 @@ pub enum Uninstalled {
     /// Nothing was installed.
     NothingInstalled,
 }
-
-/// A failure of the sensor while it runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-#[non_exhaustive]
-pub enum LastError {
-    /// The observer panicked, and the sensor disarmed itself.
-    ObserverPanicked = 1,
-    /// A signal could not be forwarded: no Signal Catcher was found.
-    CatcherGone = 2,
-}

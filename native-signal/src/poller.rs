@@ -4,7 +4,6 @@
 use crate::catcher;
 use crate::delivery::{Delivery, Fate};
 use crate::mask;
-use crate::mode::LastError;
 use crate::rescue::Rescue;
 use crate::sensed::{Forwarded, Sensed};
 use crate::shared::{Shared, count};
@@ -181,10 +180,7 @@ impl Poller {
             Some(tid) => shared.send_to(tid).map(|()| tid),
             None => Err(libc::ESRCH),
         };
-        sent.inspect_err(|_| {
-            count(&shared.totals.failed);
-            shared.last_error.store(LastError::CatcherGone as u32, Ordering::Relaxed);
-        })
+        sent.inspect_err(|_| count(&shared.totals.failed))
     }
 
     /// Sends a signal once more that a former catcher may have lost, if there is a new catcher.
@@ -262,7 +258,6 @@ impl Poller {
         let Some(observer) = self.observer.as_mut() else { return };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| observer(sensed))) {
             self.shared.armed.store(false, Ordering::Release);
-            self.shared.last_error.store(LastError::ObserverPanicked as u32, Ordering::Relaxed);
             // Dropping the observer after its panic may panic again.
             std::mem::forget(panic);
             std::mem::forget(self.observer.take());

@@ -2,7 +2,7 @@
 
 use crate::displaced::Displaced;
 use crate::error::{InstallError, OpenError};
-use crate::mode::{LastError, Mode, PassiveReason, Uninstalled};
+use crate::mode::{Mode, PassiveReason, Uninstalled};
 use crate::passive_watch::PassiveWatch;
 use crate::poller;
 use crate::previous::Action;
@@ -63,7 +63,7 @@ impl fmt::Debug for Installed {
 /// [`PassiveReason::LeaderClosed`] until [`open_in_this_thread`] is called there.
 ///
 /// `on_sensed` runs on the sensor's own thread, after the signal was forwarded. If it panics, the sensor disarms itself
-/// and only forwards signals from then on; [`Sensor::last_error`] says so.
+/// and only forwards signals from then on; [`Sensor::mode`] says so.
 ///
 /// Sources: man 2 sigaction, man 7 signal, man 7 signal-safety, man 2 tgkill; AOSP `art/runtime/signal_catcher.cc`.
 ///
@@ -136,7 +136,6 @@ fn install_and_listen(config: Config, on_sensed: Option<poller::Observer>) -> Re
     }
     shared.reset.store(false, Ordering::Relaxed);
     shared.withhold.store(config.withhold_for_test, Ordering::Relaxed);
-    shared.last_error.store(0, Ordering::Relaxed);
     shared.refused.store(0, Ordering::Release);
     shared.catcher.store(catcher.unwrap_or(0), Ordering::Release);
     if let Some(previous) = previous {
@@ -289,14 +288,6 @@ impl Sensor {
     /// How often the sensor's thread woke in this process, to measure its cost.
     pub fn wakeups(&self) -> u64 {
         self.installed.as_ref().map_or(0, |installed| installed.shared.totals.wakeups.load(Ordering::Relaxed))
-    }
-
-    /// The last failure since [`install`].
-    pub fn last_error(&self) -> Option<LastError> {
-        let Some(Installed { shared, .. }) = &self.installed else { return None };
-        [LastError::ObserverPanicked, LastError::CatcherGone]
-            .into_iter()
-            .find(|error| *error as u32 == shared.last_error.load(Ordering::Relaxed))
     }
 
     /// Whether another handler was installed after ours, which may still chain to ours. Ours is never put

@@ -32,6 +32,7 @@ pub(crate) fn count(number: &AtomicU64) {
     number.fetch_add(1, Ordering::Relaxed);
 }
 
+#[derive(Default)]
 pub(crate) struct Shared {
     /// The process that installed the sensor. A different pid is a child that shares or copied this memory.
     pub(crate) pid: i32,
@@ -58,8 +59,6 @@ pub(crate) struct Shared {
     /// Signals that the rescue noted and sent to a thread of the previous handler.
     pub(crate) resent: AtomicU32,
     pub(crate) totals: Totals,
-    /// 0 or the code of a [`crate::LastError`].
-    pub(crate) last_error: AtomicU32,
     /// The `pthread_t` in which we unblocked SIGQUIT, 0 if in none.
     pub(crate) opened: AtomicUsize,
     /// The alternate stack of that thread, if it had none.
@@ -96,26 +95,7 @@ impl Shared {
         if let Some(shared) = Shared::get() {
             return shared;
         }
-        let shared = Box::leak(Box::new(Shared {
-            pid: task::process_id(),
-            wakes: AtomicU32::new(0),
-            pending: AtomicBool::new(false),
-            armed: AtomicBool::new(false),
-            withhold: AtomicBool::new(false),
-            catcher: AtomicI32::new(0),
-            refused: AtomicI32::new(0),
-            previous: AtomicPtr::new(ptr::null_mut()),
-            slots: Slots::new(),
-            unforwarded: AtomicU32::new(0),
-            looped_back: AtomicU32::new(0),
-            resent: AtomicU32::new(0),
-            totals: Totals::default(),
-            last_error: AtomicU32::new(0),
-            opened: AtomicUsize::new(0),
-            altstack: AltStack::none(),
-            displaced: Displacement::new(),
-            reset: AtomicBool::new(false),
-        }));
+        let shared = Box::leak(Box::new(Shared { pid: task::process_id(), ..Shared::default() }));
         SHARED.store(shared, Ordering::Release);
         shared
     }

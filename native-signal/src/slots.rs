@@ -10,10 +10,12 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 /// The number of slots. A real ANR sends one or two signals; in a storm the rest is only counted.
 pub(crate) const SLOTS: usize = 32;
 
+/// What a slot is made with.
 const FREE: u32 = 0;
 const FILLING: u32 = 1;
 const FULL: u32 = 2;
 
+#[derive(Default)]
 struct Slot {
     state: AtomicU32,
     ticket: AtomicU32,
@@ -25,22 +27,8 @@ struct Slot {
     forwarded_detail: AtomicI32,
 }
 
-impl Slot {
-    const fn new() -> Self {
-        Slot {
-            state: AtomicU32::new(FREE),
-            ticket: AtomicU32::new(0),
-            time_ns: AtomicU64::new(0),
-            si_code: AtomicI32::new(0),
-            si_pid: AtomicI32::new(0),
-            si_uid: AtomicU32::new(0),
-            forwarded_kind: AtomicU32::new(0),
-            forwarded_detail: AtomicI32::new(0),
-        }
-    }
-}
-
 /// The slots; a few compare-and-swaps to push, no allocation, safe in a signal handler.
+#[derive(Default)]
 pub(crate) struct Slots {
     next_ticket: AtomicU32,
     slots: [Slot; SLOTS],
@@ -59,10 +47,6 @@ impl Drained {
 }
 
 impl Slots {
-    pub(crate) const fn new() -> Self {
-        Slots { next_ticket: AtomicU32::new(0), slots: [const { Slot::new() }; SLOTS] }
-    }
-
     /// Puts a note into a free slot; false if no slot is free.
     pub(crate) fn push(&self, sensed: Sensed) -> bool {
         let ticket = self.next_ticket.fetch_add(1, Ordering::Relaxed);
@@ -128,7 +112,7 @@ mod tests {
 
     #[test]
     fn notes_come_oldest_first_and_an_overflow_is_reported() {
-        let slots = Slots::new();
+        let slots = Slots::default();
         // Just before the tickets wrap.
         slots.next_ticket.store(u32::MAX - 3, Ordering::Relaxed);
         for time in 0..SLOTS as u64 {
@@ -143,7 +127,7 @@ mod tests {
 
     #[test]
     fn notes_are_neither_lost_nor_torn_between_threads() {
-        let slots = Slots::new();
+        let slots = Slots::default();
         let done = AtomicBool::new(false);
         let (mut got, mut pushed) = (0u64, 0u64);
         std::thread::scope(|scope| {

@@ -66,7 +66,15 @@ pub fn read<'a>(tid: i32, file: &str, room: &'a mut [u8]) -> io::Result<Option<&
     let mut rest = &mut path[..];
     write!(rest, "/proc/self/task/{tid}/{file}")?;
     let unused = rest.len();
-    let path = std::str::from_utf8(&path[..path.len() - unused]).map_err(io::Error::other)?;
+    read_file(std::str::from_utf8(&path[..path.len() - unused]).map_err(io::Error::other)?, room)
+}
+
+/// Reads a file of the kernel as far as there is room; `None` if it does not exist, or its thread has ended. Allocates nothing.
+///
+/// # Errors
+///
+/// The file cannot be opened or read.
+pub fn read_file<'a>(path: &str, room: &'a mut [u8]) -> io::Result<Option<&'a [u8]>> {
     let gone = |error: &io::Error| matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESRCH));
     let mut opened = match File::open(path) {
         Ok(opened) => opened,

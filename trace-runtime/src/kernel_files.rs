@@ -1,21 +1,8 @@
 //! Small files of the kernel, such as those under `/proc`, read into a buffer of the caller's.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read};
-
 /// What a file has, up to the length of the buffer; `None` if it cannot be read.
 pub(crate) fn read<'a>(path: &str, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
-    let mut file = File::open(path).ok()?;
-    let mut length = 0;
-    while length < buffer.len() {
-        match file.read(&mut buffer[length..]) {
-            Ok(0) => break,
-            Ok(n) => length += n,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(_) => return None,
-        }
-    }
-    Some(&buffer[..length])
+    native_signal::read_file(path, buffer).ok()?
 }
 
 /// A file's text from the bracket behind the thread's name on, which need not be UTF-8, or the whole text if it has no name.

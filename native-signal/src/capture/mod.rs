@@ -24,8 +24,8 @@
 //!
 //! `/proc/self/task/TID/syscall` is readable for the process's own user only while the process is dumpable, which a release build of an Android app is not.
 //! `stat` and `wchan` are readable always. So without `syscall` a running thread is captured as above, a thread that sleeps in one of the
-//! kernel's functions for a call that is always restarted gets the signal, and any other is refused with [`Refusal::UnknownCall`], unless
-//! [`Capture::allow_early_returns`] was called.
+//! kernel's functions for a call that is always restarted gets the signal, and any other is refused with [`Refusal::UnknownCall`], because the signal
+//! might end its call early, with EINTR or as a spurious wake-up.
 
 mod calls;
 mod error;
@@ -50,7 +50,7 @@ pub use slot::Slot;
 pub(crate) use stacks::Line;
 pub use trace_format::native_slot::Reason;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use trace_format::native_slot::Machine;
 
@@ -58,7 +58,6 @@ use trace_format::native_slot::Machine;
 #[derive(Debug)]
 pub struct Capture {
     signal: i32,
-    early_returns: AtomicBool,
 }
 
 /// How a stack was captured.
@@ -91,20 +90,13 @@ impl Capture {
         }
         request::REQUEST.pid.store(crate::task::process_id(), Ordering::Release);
         let signal = numbers::install(signal)?;
-        Ok(INSTALLED.get_or_init(|| Capture { signal, early_returns: AtomicBool::new(false) }))
+        Ok(INSTALLED.get_or_init(|| Capture { signal }))
     }
 
     /// The signal's number.
     #[must_use]
     pub fn signal(&self) -> i32 {
         self.signal
-    }
-
-    /// Whether a thread may get the signal while it sleeps in a call that is not known. Off unless set.
-    ///
-    /// The signal may end that call early, with EINTR or as a spurious wake-up. It matters only where `/proc/self/task/TID/syscall` cannot be read.
-    pub fn allow_early_returns(&self, allow: bool) {
-        self.early_returns.store(allow, Ordering::Relaxed);
     }
 
     /// Copies the registers and the stack of the thread `tid` of this process into `slot`, which must be free and is full afterwards.
@@ -116,7 +108,7 @@ impl Capture {
     ///
     /// [`Refusal`]; the slot is free then, or is freed by a handler that is still running.
     pub fn take(&self, tid: u32, reason: Reason, slot: &Slot) -> Result<Taken, Refusal> {
-        take::take(self.signal, self.early_returns.load(Ordering::Relaxed), tid, reason, slot)
+        take::take(self.signal, tid, reason, slot)
     }
 }
 

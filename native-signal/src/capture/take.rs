@@ -33,13 +33,7 @@ struct Kept {
 
 static BETWEEN_CAPTURES: Mutex<Kept> = Mutex::new(Kept { number: 0, stacks: [None; 8], next: 0 });
 
-pub(super) fn take(
-    signal: i32,
-    early_returns: bool,
-    tid: u32,
-    reason: Reason,
-    slot: &Slot,
-) -> Result<Taken, Refusal> {
+pub(super) fn take(signal: i32, tid: u32, reason: Reason, slot: &Slot) -> Result<Taken, Refusal> {
     let begun = Instant::now();
     let pid = task::process_id();
     if pid != REQUEST.pid.load(Ordering::Acquire) {
@@ -58,17 +52,8 @@ pub(super) fn take(
     if !REQUEST.is_idle() || !slot.advance(state::FREE, state::ASKED) {
         return Err(Refusal::Busy);
     }
-    let mut asking = Asking {
-        signal,
-        early_returns,
-        pid,
-        tid,
-        slot,
-        until: begun + LIMIT,
-        kept: &mut kept,
-        ranges: 0,
-        from_kept: false,
-    };
+    let mut asking =
+        Asking { signal, pid, tid, slot, until: begun + LIMIT, kept: &mut kept, ranges: 0, from_kept: false };
     let taken = asking.take(reason);
     if taken.is_err() && !slot.advance(state::ASKED, state::FREE) {
         // Its handler is at work, and frees the slot; or it has just filled it.
@@ -80,7 +65,6 @@ pub(super) fn take(
 /// One capture.
 struct Asking<'a> {
     signal: i32,
-    early_returns: bool,
     pid: i32,
     tid: i32,
     slot: &'a Slot,
@@ -165,7 +149,7 @@ impl Asking<'_> {
             Place::Hidden if !sleeps => Err(Refusal::UnknownCall),
             Place::Hidden => {
                 let mut room = [0; 128];
-                if self.early_returns || calls::is_restarted_function(kernel_function(self.tid, &mut room)) {
+                if calls::is_restarted_function(kernel_function(self.tid, &mut room)) {
                     Ok(Way::Queue { call: None })
                 } else {
                     Err(Refusal::UnknownCall)

@@ -1,7 +1,6 @@
 //! Reads the dynamic section, which locates the other tables.
 
 use super::error::ElfError;
-use super::machine::Class;
 use super::view::{View, number};
 
 const DT_NULL: u64 = 0;
@@ -55,8 +54,7 @@ pub(crate) struct Dynamic {
 
 impl Dynamic {
     /// Reads the section up to its end mark, or to the end of the bytes if it has none.
-    pub(crate) fn parse(bytes: &[u8], class: Class) -> Result<Self, ElfError> {
-        let word = class.word();
+    pub(crate) fn parse(bytes: &[u8], word: usize) -> Result<Self, ElfError> {
         let entry = |wanted: u64| {
             bytes
                 .chunks_exact(2 * word)
@@ -71,7 +69,7 @@ impl Dynamic {
             Some(is) if is != should as u64 => Err(ElfError::EntrySize { table }),
             _ => Ok(()),
         };
-        size_of_entry(DT_SYMENT, symbol_size(class), "the symbol table")?;
+        size_of_entry(DT_SYMENT, symbol_size(word), "the symbol table")?;
         size_of_entry(DT_RELENT, 2 * word, "DT_REL")?;
         size_of_entry(DT_RELAENT, 3 * word, "DT_RELA")?;
 
@@ -115,7 +113,7 @@ impl Dynamic {
 
     /// Whether the symbol of this number has this name.
     pub(super) fn is_named(&self, view: &View<'_>, symbol: u32, name: &[u8]) -> Result<bool, ElfError> {
-        let size = symbol_size(view.class) as u64;
+        let size = symbol_size(view.word) as u64;
         let outside = ElfError::OutOfBounds { table: "the symbol table" };
         let address = u64::from(symbol).checked_mul(size).and_then(|at| self.symbols.checked_add(at));
         let entry = view.at(address.ok_or(outside)?, size, "the symbol table")?;
@@ -128,9 +126,6 @@ impl Dynamic {
     }
 }
 
-fn symbol_size(class: Class) -> usize {
-    match class {
-        Class::Bits32 => 16,
-        Class::Bits64 => 24,
-    }
+fn symbol_size(word: usize) -> usize {
+    8 + 2 * word
 }

@@ -1,6 +1,5 @@
 //! The objects loaded in this process, by `dl_iterate_phdr` (man 3).
 
-use super::machine::Class;
 use super::view::{Segment, View};
 use libc::{PT_DYNAMIC, PT_LOAD};
 use std::ffi::{CStr, c_int, c_void};
@@ -59,7 +58,7 @@ impl<'a> Loaded<'a> {
         let segments = self.ranges(PT_LOAD).filter(|(_, flags)| flags & (PF_R | PF_W) == PF_R);
         View {
             bias: self.bias as u64,
-            class: if size_of::<usize>() == 8 { Class::Bits64 } else { Class::Bits32 },
+            word: size_of::<usize>(),
             segments: segments
                 .map(|(range, _)| Segment {
                     vaddr: range.start.wrapping_sub(self.bias) as u64,
@@ -152,15 +151,16 @@ pub(crate) fn find<T>(visitor: impl FnMut(Loaded<'_>) -> ControlFlow<T>) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::elf::{Dynamic, Machine, import_slots};
+    use crate::elf::{Dynamic, import_slots, slot_kinds};
+    use trace_format::native_slot::Machine;
 
     #[test]
     fn this_program_imports_write_and_its_slot_is_its_own() {
-        let Some(machine) = Machine::HERE else { return };
+        let Some(kinds) = Machine::HERE.and_then(slot_kinds) else { return };
         let slots = find(|object| {
             assert!(object.is_program);
-            let dynamic = Dynamic::parse(&object.dynamic().unwrap(), machine.class()).unwrap();
-            let slots = import_slots(&object.view(), &dynamic, machine, b"write").unwrap();
+            let dynamic = Dynamic::parse(&object.dynamic().unwrap(), size_of::<usize>()).unwrap();
+            let slots = import_slots(&object.view(), &dynamic, kinds, b"write").unwrap();
             assert!(slots.iter().all(|&slot| object.contains(object.bias + slot as usize)));
             ControlFlow::Break(slots)
         });
@@ -169,14 +169,14 @@ mod tests {
 
     #[test]
     fn every_loaded_object_can_be_read() {
-        let Some(machine) = Machine::HERE else { return };
+        let Some(kinds) = Machine::HERE.and_then(slot_kinds) else { return };
         let mut seen = 0;
         let answer = find(|object| {
             seen += 1;
             if let Some(dynamic) = object.dynamic()
-                && let Ok(dynamic) = Dynamic::parse(&dynamic, machine.class())
+                && let Ok(dynamic) = Dynamic::parse(&dynamic, size_of::<usize>())
             {
-                import_slots(&object.view(), &dynamic, machine, b"write")
+                import_slots(&object.view(), &dynamic, kinds, b"write")
                     .unwrap_or_else(|error| panic!("{}: {error}", String::from_utf8_lossy(object.path)));
             }
             ControlFlow::<()>::Continue(())

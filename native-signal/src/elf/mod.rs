@@ -14,6 +14,6 @@ mod view;
 
 pub(crate) use dynamic::{DT_STRTAB, Dynamic};
 pub use error::ElfError;
-pub(crate) use machine::Machine;
+pub(crate) use machine::slot_kinds;
 pub(crate) use reloc::import_slots;
 pub(crate) use view::number;

@@ -5,7 +5,7 @@
 //! addend (a difference to the one before). Then, for each member, the other fields in the same order.
 
 use super::error::ElfError;
-use super::machine::{Class, Relocation, from_info};
+use super::machine::{Relocation, from_info};
 
 const SHARED_INFO: i64 = 1;
 const SHARED_DISTANCE: i64 = 2;
@@ -19,7 +19,7 @@ const MAX_RELOCATIONS: i64 = 1 << 22;
 /// Calls `each` for every relocation.
 pub(super) fn for_each(
     bytes: &[u8],
-    class: Class,
+    word: usize,
     addends: bool,
     mut each: impl FnMut(Relocation) -> Result<(), ElfError>,
 ) -> Result<(), ElfError> {
@@ -61,7 +61,7 @@ pub(super) fn for_each(
             if has(HAS_ADDEND) && !has(SHARED_ADDEND) {
                 numbers.next()?;
             }
-            each(from_info(place as u64, info as u64, class))?;
+            each(from_info(place as u64, info as u64, word))?;
         }
         done += size;
     }
@@ -100,9 +100,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn all(bytes: &[u8], class: Class, addends: bool) -> Result<Vec<(u64, u32, u32)>, ElfError> {
+    fn all(bytes: &[u8], word: usize, addends: bool) -> Result<Vec<(u64, u32, u32)>, ElfError> {
         let mut found = Vec::new();
-        for_each(bytes, class, addends, |entry| {
+        for_each(bytes, word, addends, |entry| {
             found.push((entry.place, entry.symbol, entry.kind));
             Ok(())
         })?;
@@ -174,13 +174,13 @@ mod tests {
             (0x4010, 1, 0x402),
             (0x4020, 1, 0x402),
         ];
-        assert_eq!(all(&bytes, Class::Bits64, true), Ok(expected));
+        assert_eq!(all(&bytes, 8, true), Ok(expected));
         // Cut anywhere, it ends too early.
         for end in 4..bytes.len() {
-            assert_eq!(all(&bytes[..end], Class::Bits64, true), Err(ElfError::PackedEnd), "{end}");
+            assert_eq!(all(&bytes[..end], 8, true), Err(ElfError::PackedEnd), "{end}");
         }
-        assert_eq!(all(&bytes, Class::Bits64, false), Err(ElfError::PackedValue), "REL has no addends");
-        assert_eq!(all(b"APS1\0\0", Class::Bits64, true), Err(ElfError::PackedMagic));
+        assert_eq!(all(&bytes, 8, false), Err(ElfError::PackedValue), "REL has no addends");
+        assert_eq!(all(b"APS1\0\0", 8, true), Err(ElfError::PackedMagic));
     }
 
     #[test]
@@ -194,7 +194,7 @@ mod tests {
             0x96, 0x1e,       // 0xf16: symbol 15, R_ARM_JUMP_SLOT
             0x95, 0x20,       // 0x1015: symbol 16, R_ARM_GLOB_DAT
         ];
-        assert_eq!(all(&bytes, Class::Bits32, false), Ok(vec![(4, 15, 22), (8, 16, 21)]));
+        assert_eq!(all(&bytes, 4, false), Ok(vec![(4, 15, 22), (8, 16, 21)]));
     }
 
     /// What LLD's `--pack-dyn-relocs=android` makes of a small library compiled with `-fno-plt`: a table of six addresses
@@ -215,7 +215,7 @@ mod tests {
         let mut expected: Vec<_> = (0..6).map(|index| (0x3500 + 8 * index, 0, 8)).collect();
         expected.extend([(0x24e0, 1, 6), (0x24e8, 2, 6)]);
         expected.extend([(0x3540, 3, 1), (0x3548, 4, 1), (0x3550, 3, 1), (0x3558, 4, 1)]);
-        assert_eq!(all(&bytes, Class::Bits64, true), Ok(expected));
+        assert_eq!(all(&bytes, 8, true), Ok(expected));
     }
 
     #[test]
@@ -225,7 +225,7 @@ mod tests {
             for number in [count, 0, size, SHARED_INFO | SHARED_DISTANCE, 0, 0] {
                 put(&mut bytes, number);
             }
-            assert_eq!(all(&bytes, Class::Bits64, true), Err(ElfError::PackedValue), "{count} {size}");
+            assert_eq!(all(&bytes, 8, true), Err(ElfError::PackedValue), "{count} {size}");
         }
     }
 
@@ -234,9 +234,9 @@ mod tests {
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), addends: bool) {
             let mut with_magic = b"APS2".to_vec();
             with_magic.extend(&bytes);
-            for class in [Class::Bits32, Class::Bits64] {
-                let _ = all(&bytes, class, addends);
-                let _ = all(&with_magic, class, addends);
+            for word in [4, 8] {
+                let _ = all(&bytes, word, addends);
+                let _ = all(&with_magic, word, addends);
             }
         }
 
@@ -261,7 +261,7 @@ mod tests {
                 before = place;
             }
             let expected: Vec<_> = entries.iter().map(|&(place, symbol, kind, _)| (place, symbol, kind)).collect();
-            prop_assert_eq!(all(&bytes, Class::Bits64, true), Ok(expected));
+            prop_assert_eq!(all(&bytes, 8, true), Ok(expected));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::dynamic::{Dynamic, Form, Table};
 use super::error::ElfError;
-use super::machine::{Machine, Relocation, from_info};
+use super::machine::{Relocation, from_info};
 use super::packed;
 use super::view::{View, number};
 
@@ -12,16 +12,16 @@ fn for_each(
     mut each: impl FnMut(Relocation) -> Result<(), ElfError>,
 ) -> Result<(), ElfError> {
     let bytes = view.at(table.address, table.size, table.name)?;
-    let word = view.class.word();
+    let word = view.word;
     let size = match table.form {
         Form::Rel => 2 * word,
         Form::Rela => 3 * word,
-        Form::Packed { addends } => return packed::for_each(bytes, view.class, addends, each),
+        Form::Packed { addends } => return packed::for_each(bytes, word, addends, each),
     };
     let mut entries = bytes.chunks_exact(size);
     for entry in &mut entries {
         if let (Some(place), Some(info)) = (number(entry, 0, word), number(entry, word, word)) {
-            each(from_info(place, info, view.class))?;
+            each(from_info(place, info, word))?;
         }
     }
     if entries.remainder().is_empty() { Ok(()) } else { Err(ElfError::EntrySize { table: table.name }) }
@@ -32,14 +32,14 @@ fn for_each(
 pub(crate) fn import_slots(
     view: &View<'_>,
     dynamic: &Dynamic,
-    machine: Machine,
+    kinds: [u32; 2],
     name: &[u8],
 ) -> Result<Vec<u64>, ElfError> {
     let mut slots = Vec::new();
     for table in &dynamic.tables {
         for_each(view, table, |entry| {
             if entry.symbol != 0
-                && machine.is_slot(entry.kind)
+                && kinds.contains(&entry.kind)
                 && dynamic.is_named(view, entry.symbol, name)?
             {
                 slots.push(entry.place);

@@ -1,7 +1,6 @@
 //! An object's readable memory.
 
 use super::error::ElfError;
-use super::machine::Class;
 
 /// A range of it.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +16,8 @@ pub(crate) struct Segment<'a> {
 pub(crate) struct View<'a> {
     /// The load bias: the difference between loaded and linked-for addresses.
     pub(crate) bias: u64,
-    pub(crate) class: Class,
+    /// The size of an address, bytes: 4 or 8. Both are little-endian, as all of Android is.
+    pub(crate) word: usize,
     pub(crate) segments: Vec<Segment<'a>>,
 }
 
@@ -53,11 +53,8 @@ mod tests {
     #[test]
     fn addresses_with_and_without_the_bias() {
         let bytes: Vec<u8> = (0..32).collect();
-        let view = View {
-            bias: 0x7000_0000,
-            class: Class::Bits64,
-            segments: vec![Segment { vaddr: 0x1000, bytes: &bytes }],
-        };
+        let view =
+            View { bias: 0x7000_0000, word: 8, segments: vec![Segment { vaddr: 0x1000, bytes: &bytes }] };
         assert_eq!(view.at(0x1004, 2, "t"), Ok(&bytes[4..6]));
         assert_eq!(view.at(0x7000_1004, 2, "t"), Ok(&bytes[4..6]));
         assert_eq!(view.at(0x1020, 0, "t"), Ok(&[][..]));

@@ -24,9 +24,23 @@
 use super::error_state::ErrorVote;
 use super::evidence::{Evidence, Head};
 use super::judgement::Judgement;
-use super::reason::{LateBy, Lateness, Reason};
+use super::reason::{asked_by_us, error_state, reason, sent_by};
 use super::sender::Identity;
-use trace_format::verdict::{Confidence, Outcome, Sender};
+use trace_format::verdict::{Confidence, Outcome, Reason, Sender};
+
+/// The codes of the reasons by which main is late.
+pub(super) const MAIN_STUCK: &str = "main-stuck";
+pub(super) const MAIN_LATE: &str = "main-late";
+
+/// Main's lateness, judged by the limits.
+enum Lateness {
+    /// Main has reached the limit of an ANR.
+    Stuck,
+    /// Main is late, but below the limit.
+    Late,
+    /// Main is not late.
+    InTime,
+}
 
 /// The ages from which on main is late and stuck, ms.
 struct Limits {
@@ -48,27 +62,28 @@ impl Limits {
 pub(super) fn weigh(evidence: &Evidence, own: Identity, anr_ms: u64) -> Judgement {
     let (pid, uid) = (evidence.si_pid, evidence.si_uid);
     let sender = own.sender(pid, uid);
-    let mut reasons = vec![Reason::SentBy { sender, pid, uid }];
+    let mut reasons = vec![sent_by(sender, pid, uid)];
     if sender == Sender::Ourselves && evidence.asked_by_us {
         // Even during an ANR: that has its own signal.
-        reasons.push(Reason::AskedByUs);
+        reasons.push(asked_by_us());
         return Judgement { outcome: Outcome::DumpRequested, confidence: Confidence::High, reasons };
     }
     if evidence.tool_attaches {
-        reasons.push(Reason::ToolAttaches);
+        reasons.push(reason("tool-attaches", "a tool attached to the JVM"));
         return Judgement { outcome: Outcome::ToolAttached, confidence: Confidence::High, reasons };
     }
 
-    let (main, reason) = main_thread(evidence, anr_ms);
-    reasons.push(reason);
+    let (main, why) = main_thread(evidence, anr_ms);
+    reasons.push(why);
     if evidence.frozen_ms > 0 && main.is_some() {
-        reasons.push(Reason::Frozen { ms: evidence.frozen_ms });
+        let text = format!("the process was frozen for {} ms more", evidence.frozen_ms);
+        reasons.push(reason("frozen", text));
     }
-    reasons.push(Reason::ErrorState(evidence.errors));
+    reasons.push(error_state(evidence.errors));
     let (outcome, mut confidence) = outcome(sender, main, evidence.errors);
 
     if evidence.signal_35 {
-        reasons.push(Reason::Signal35);
+        reasons.push(reason("signal-35", "a native dump was asked for as well (signal 35)"));
         confidence = match outcome {
             Outcome::Anr | Outcome::SuspectedAnr => confidence.more(),
             _ => confidence.less(),
@@ -79,9 +94,9 @@ pub(super) fn weigh(evidence: &Evidence, own: Identity, anr_ms: u64) -> Judgemen
 
 /// Returns main's lateness, if it is known: the greater of its message's age and the lateness of its queue's head.
 fn main_thread(evidence: &Evidence, anr_ms: u64) -> (Option<Lateness>, Reason) {
-    let running = evidence.running_ms.map(|ms| (ms, LateBy::Message));
+    let running = evidence.running_ms.map(|ms| (ms, false));
     let head = match evidence.head {
-        Head::When(when) => Some((when.min(0).unsigned_abs(), LateBy::QueueHead)),
+        Head::When(when) => Some((when.min(0).unsigned_abs(), true)),
         Head::Unknown | Head::Empty | Head::AtFront => None,
     };
     // On a tie our own record is named.
@@ -89,15 +104,25 @@ fn main_thread(evidence: &Evidence, anr_ms: u64) -> (Option<Lateness>, Reason) {
         (Some(running), Some(head)) if head.0 > running.0 => Some(head),
         (running, head) => running.or(head),
     };
-    let Some((late_ms, by)) = later else { return (None, Reason::MainUnknown) };
+    let Some((late_ms, by_head)) = later else {
+        return (None, reason("main-unknown", "nothing is known about main"));
+    };
     let late_ms = late_ms.saturating_sub(evidence.frozen_ms);
     let limits = Limits::new(evidence.foreground, anr_ms);
-    let (lateness, limit_ms) = match late_ms {
-        ms if ms >= limits.stuck => (Lateness::Stuck, limits.stuck),
-        ms if ms >= limits.late => (Lateness::Late, limits.stuck),
-        _ => (Lateness::InTime, limits.late),
+    let what = match by_head {
+        true => format!("the head of main's queue is {late_ms} ms late"),
+        false => format!("main has been in one message for {late_ms} ms"),
     };
-    (Some(lateness), Reason::Main { lateness, late_ms, limit_ms, by })
+    let (lateness, code, judged) = match late_ms {
+        ms if ms >= limits.stuck => {
+            (Lateness::Stuck, MAIN_STUCK, format!("stuck ({} ms or more)", limits.stuck))
+        }
+        ms if ms >= limits.late => {
+            (Lateness::Late, MAIN_LATE, format!("late, but not yet stuck ({} ms)", limits.stuck))
+        }
+        _ => (Lateness::InTime, "main-in-time", format!("not late ({} ms)", limits.late)),
+    };
+    (Some(lateness), reason(code, format!("{what}: {judged}")))
 }
 
 fn outcome(sender: Sender, main: Option<Lateness>, errors: ErrorVote) -> (Outcome, Confidence) {

@@ -1,8 +1,7 @@
 //! The judgement of one signal.
 
-use super::reason::Reason;
 use std::fmt;
-use trace_format::verdict::{Confidence, Outcome};
+use trace_format::verdict::{Confidence, Outcome, Reason};
 
 /// A verdict with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +19,7 @@ impl fmt::Display for Judgement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({} confidence)", self.outcome.name(), self.confidence)?;
         for (index, reason) in self.reasons.iter().enumerate() {
-            write!(f, "{} {reason}", if index == 0 { ":" } else { ";" })?;
+            write!(f, "{} {}", if index == 0 { ":" } else { ";" }, reason.text)?;
         }
         Ok(())
     }

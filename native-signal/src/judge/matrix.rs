@@ -10,7 +10,7 @@
 use super::error_state::ErrorVote;
 use super::evidence::{Evidence, Head};
 use super::judgement::Judgement;
-use super::reason::Reason;
+use super::reason::{asked_by_us, error_state, reason, sent_by};
 use super::sender::Identity;
 use trace_format::verdict::{Confidence, Outcome};
 
@@ -19,10 +19,10 @@ const BACKGROUND_MS: u64 = 10_000;
 
 pub(super) fn weigh(evidence: &Evidence, own: Identity) -> Judgement {
     let (pid, uid) = (evidence.si_pid, evidence.si_uid);
-    let mut reasons = vec![Reason::SentBy { sender: own.sender(pid, uid), pid, uid }];
+    let mut reasons = vec![sent_by(own.sender(pid, uid), pid, uid)];
     if evidence.si_pid == own.pid {
         if evidence.asked_by_us {
-            reasons.push(Reason::AskedByUs);
+            reasons.push(asked_by_us());
         }
         return Judgement { outcome: Outcome::DumpRequested, confidence: Confidence::High, reasons };
     }
@@ -32,15 +32,23 @@ pub(super) fn weigh(evidence: &Evidence, own: Identity) -> Judgement {
         && when < 0
         && when.unsigned_abs() > limit_ms
     {
-        reasons.push(Reason::HeadBlocked { late_ms: when.unsigned_abs(), limit_ms });
+        let late_ms = when.unsigned_abs();
+        let text = format!("the head of main's queue is {late_ms} ms late (more than {limit_ms} ms)");
+        reasons.push(reason("head-blocked", text));
         return Judgement { outcome: Outcome::Anr, confidence: Confidence::Medium, reasons };
     }
-    reasons.push(Reason::HeadNotBlocked(evidence.head));
+    let head = match evidence.head {
+        Head::Unknown => "the head of main's queue could not be read".to_owned(),
+        Head::Empty => "main's queue showed no message".to_owned(),
+        Head::AtFront => "the head of main's queue was posted at the front".to_owned(),
+        Head::When(when) => format!("the head of main's queue is due in {when} ms"),
+    };
+    reasons.push(reason("head-not-blocked", head));
     let (outcome, confidence) = match evidence.errors {
         ErrorVote::Ours { .. } => (Outcome::Anr, Confidence::High),
         ErrorVote::OtherProcess { .. } => (Outcome::OtherProcess, Confidence::Medium),
         ErrorVote::Nothing | ErrorVote::NotAsked => (Outcome::Unknown, Confidence::Low),
     };
-    reasons.push(Reason::ErrorState(evidence.errors));
+    reasons.push(error_state(evidence.errors));
     Judgement { outcome, confidence, reasons }
 }

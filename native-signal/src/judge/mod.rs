@@ -28,7 +28,7 @@
 //! });
 //! let last = judge.reconsider(&evidence);
 //! assert_eq!(last.outcome, Outcome::Anr);
-//! assert_eq!(last.reasons.last().unwrap().to_string(), "the system lists us as not responding (poll 1)");
+//! assert_eq!(last.reasons.last().unwrap().text, "the system lists us as not responding (poll 1)");
 //! ```
 
 mod anrscope;
@@ -42,10 +42,11 @@ mod sender;
 pub use error_state::{ErrorPolls, ErrorState, ErrorVote, ProcessInError};
 pub use evidence::{Evidence, Head, Trigger};
 pub use judgement::Judgement;
-pub use reason::{LateBy, Lateness, Reason};
 pub use sender::Identity;
-pub use trace_format::verdict::{Confidence, Outcome, Policy, Sender};
+pub use trace_format::verdict::{Confidence, Outcome, Policy, Reason, Sender};
 
+use anrscope::{MAIN_LATE, MAIN_STUCK};
+use reason::reason;
 use trace_format::android::ANR_LIMIT_MS;
 
 /// How much of an ANR an outcome is; a duplicate is one of something that is at least as much.
@@ -107,7 +108,8 @@ impl Judge {
             && self.is_duplicate(evidence, &judgement, reported)
         {
             judgement.outcome = Outcome::Duplicate;
-            judgement.reasons.push(Reason::SameAs { outcome: reported.outcome, before_ms });
+            let text = format!("reported {before_ms} ms before as: {}", reported.outcome.name());
+            judgement.reasons.push(reason("same-as", text));
             return judgement;
         }
         self.remember(evidence, judgement.outcome);
@@ -143,9 +145,8 @@ impl Judge {
             }
             Policy::Anrscope => {
                 let strength = rank(judgement.outcome);
-                let main_is_late = judgement.reasons.iter().any(|reason| {
-                    matches!(reason, Reason::Main { lateness: Lateness::Stuck | Lateness::Late, .. })
-                });
+                let main_is_late =
+                    judgement.reasons.iter().any(|why| [MAIN_STUCK, MAIN_LATE].contains(&why.code.as_str()));
                 strength > 0
                     && strength <= rank(reported.outcome)
                     && (evidence.message == reported.message || !main_is_late)

@@ -5,9 +5,10 @@ use super::hook::Claim;
 use super::protection;
 use super::target::Target;
 use crate::elf::live::{self, Loaded};
-use crate::elf::{Dynamic, Machine, import_slots};
+use crate::elf::{Dynamic, import_slots, slot_kinds};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use trace_format::native_slot::Machine;
 
 /// One slot that holds the hook.
 #[derive(Clone, Copy, Debug)]
@@ -31,14 +32,14 @@ pub(super) struct Patch {
 /// Puts `hook` into every slot of the target for `write`, or into none. The claim first gets the function that the hook
 /// calls.
 pub(super) fn place(target: &Target, hook: usize, claim: &Claim) -> Result<Patch, HookError> {
-    let machine = Machine::HERE.ok_or(HookError::Machine)?;
+    let kinds = Machine::HERE.and_then(slot_kinds).ok_or(HookError::Machine)?;
     // Looked up before the loader's lock is held: `dlsym` may take the same lock.
     let real = real_write();
     let placed = live::find(|object| {
         if !target.is(&object) {
             return ControlFlow::Continue(());
         }
-        ControlFlow::Break(place_in(&object, target, machine, hook, real, claim))
+        ControlFlow::Break(place_in(&object, target, kinds, hook, real, claim))
     });
     placed.unwrap_or_else(|| Err(HookError::NotLoaded(target.clone())))
 }
@@ -46,15 +47,15 @@ pub(super) fn place(target: &Target, hook: usize, claim: &Claim) -> Result<Patch
 fn place_in(
     object: &Loaded<'_>,
     target: &Target,
-    machine: Machine,
+    kinds: [u32; 2],
     hook: usize,
     real: usize,
     claim: &Claim,
 ) -> Result<Patch, HookError> {
     let no_slot = || HookError::NoSlot(target.clone());
     let dynamic = object.dynamic().ok_or_else(no_slot)?;
-    let dynamic = Dynamic::parse(&dynamic, machine.class()).map_err(HookError::Elf)?;
-    let found = import_slots(&object.view(), &dynamic, machine, b"write").map_err(HookError::Elf)?;
+    let dynamic = Dynamic::parse(&dynamic, size_of::<usize>()).map_err(HookError::Elf)?;
+    let found = import_slots(&object.view(), &dynamic, kinds, b"write").map_err(HookError::Elf)?;
 
     let mut slots = Vec::new();
     let mut original = None;

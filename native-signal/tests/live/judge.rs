@@ -4,7 +4,7 @@
 
 use native_signal::{
     Confidence, ErrorPolls, ErrorVote, Evidence, Head, Identity, Judge, Outcome, Policy, ProcessInError,
-    Reason, Sender, Trigger,
+    Reason, Trigger,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -193,7 +193,8 @@ fn a_reconsidered_signal_is_no_duplicate_of_itself_and_later_ones_compare_with_i
     let second = Evidence { at_ns: 2_000_000_001, ..evidence };
     let judgement = judge.judge(&second);
     assert_eq!(judgement.outcome, Outcome::Duplicate);
-    assert_eq!(judgement.reasons.last(), Some(&Reason::SameAs { outcome: Outcome::Anr, before_ms: 2_000 }));
+    let same_as = Reason { code: "same-as".to_owned(), text: "reported 2000 ms before as: ANR".to_owned() };
+    assert_eq!(judgement.reasons.last(), Some(&same_as));
 }
 
 #[test]
@@ -219,7 +220,7 @@ fn words_for_people() {
         signal_35: true,
         ..Evidence::default()
     });
-    assert_eq!(judgement.reasons[0], Reason::SentBy { sender: Sender::System, pid: 1234, uid: 1000 });
+    assert_eq!(judgement.reasons[0].code, "sent-by");
     assert_eq!(
         judgement.to_string(),
         "ANR (high confidence): sent by the system (uid 1000); main has been in one message for 6012 ms: stuck \
@@ -288,5 +289,5 @@ fn a_tool_that_attaches_wants_no_dump_and_is_no_anr() {
     evidence.tool_attaches = true;
     let judgement = judge.judge(&evidence);
     assert_eq!((judgement.outcome, judgement.confidence), (Outcome::ToolAttached, Confidence::High));
-    assert_eq!(judgement.reasons.last().unwrap().to_string(), "a tool attached to the JVM");
+    assert_eq!(judgement.reasons.last().unwrap().text, "a tool attached to the JVM");
 }

@@ -291,7 +291,7 @@ impl JudgeState {
             sender: self.own.sender(evidence.si_pid, evidence.si_uid),
             foreground: evidence.foreground,
             counters,
-            reasons: judgement.reasons.iter().map(Into::into).collect(),
+            reasons: judgement.reasons.clone(),
         };
         worker::append(SectionKind::Verdict, verdict.encode());
         true

@@ -147,7 +147,7 @@ fn simulate_again(page: &'static Page) {
     // Joined is not gone: for a while it is still listed under its name, and no catcher for all that.
     let sensor = install(page);
     let listed = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat"));
-    let seen = (sensor.counters(), sensor.last_error(), listed);
+    let seen = (sensor.counters(), listed);
     assert_eq!(sensor.mode(), Mode::Passive { reason: PassiveReason::DefaultAction }, "{seen:?}");
     assert!(blocks(libc::SIGQUIT));
     page.reach(2);
