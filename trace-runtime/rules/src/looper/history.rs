@@ -227,7 +227,6 @@ mod tests {
                         own_ns: n * 1_000,
                         nested: 0,
                         lost: 0,
-                        observers: 0,
                     });
                 }
             });

@@ -59,7 +59,7 @@ impl Messages {
         (ended, self.slow.cost_ms(ended.own_ns))
     }
 
-    /// The pairing, to read and to set observers.
+    /// The pairing, to read.
     pub fn pairing(&mut self) -> &mut Pairing {
         &mut self.pairing
     }

@@ -56,8 +56,6 @@ pub struct Ended {
     pub nested: u8,
     /// Messages inside of it whose end did not come.
     pub lost: u8,
-    /// The observers that got its begin and must get its end, a bit each.
-    pub observers: u64,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -65,7 +63,6 @@ struct Open {
     tag: Tag,
     begun_ns: u64,
     stack: usize,
-    observers: u64,
     /// First start and last end of messages inside; 0 without such messages.
     inner_from_ns: u64,
     inner_to_ns: u64,
@@ -78,18 +75,9 @@ pub struct Pairing {
     depth: usize,
     /// Begins beyond [`MAX_NESTED`] that are open.
     beyond: u32,
-    /// The observers, a bit each.
-    observers: u64,
-    orphan_ends: u64,
 }
 
 impl Pairing {
-    /// Sets the observers of messages from the next begin on, a bit each. An observer that is added or removed during a message
-    /// does not get its end.
-    pub fn set_observers(&mut self, observers: u64) {
-        self.observers = observers;
-    }
-
     /// How many open messages lost their end, if a message begins at this stack address: [`Begun::lost`] before
     /// [`Pairing::begin`] is called, so that the caller can record those ends first.
     #[inline]
@@ -151,8 +139,7 @@ impl Pairing {
                 around.inner_from_ns = at_ns.max(1);
             }
         }
-        self.open[self.depth] =
-            Open { tag, begun_ns: at_ns, stack, observers: self.observers, inner_from_ns: 0, inner_to_ns: 0 };
+        self.open[self.depth] = Open { tag, begun_ns: at_ns, stack, inner_from_ns: 0, inner_to_ns: 0 };
         self.depth += 1;
         Begun { nested: (self.depth - 1) as u8, lost }
     }
@@ -166,10 +153,7 @@ impl Pairing {
             return None;
         }
         let fits = |open: &Open| tag.is_none_or(|tag| open.tag.same_but_what(tag));
-        let Some(at) = self.open[..self.depth].iter().rposition(fits) else {
-            self.orphan_ends += 1;
-            return None;
-        };
+        let at = self.open[..self.depth].iter().rposition(fits)?;
         Some(self.end_at(at_ns, at))
     }
 
@@ -202,14 +186,7 @@ impl Pairing {
             own_ns: took_ns.saturating_sub(inner_ns),
             nested: at as u8,
             lost,
-            observers: open.observers & self.observers,
         }
-    }
-
-    /// When the innermost open message began, 0 if none is open.
-    #[must_use]
-    pub fn open_since_ns(&self) -> u64 {
-        self.depth.checked_sub(1).map_or(0, |at| self.open[at].begun_ns)
     }
 
     /// How many messages are open.
@@ -222,11 +199,5 @@ impl Pairing {
     #[must_use]
     pub fn is_beyond(&self) -> bool {
         self.beyond > 0
-    }
-
-    /// Ends that belonged to no open message.
-    #[must_use]
-    pub fn orphan_ends(&self) -> u64 {
-        self.orphan_ends
     }
 }

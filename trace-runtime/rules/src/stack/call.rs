@@ -1,11 +1,9 @@
 //! The calls in a slice of the recording, and Matrix's words.
 
-use trace_format::ids::DISPATCH;
-
 /// An enter or an exit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Call {
-    /// The method, or [`DISPATCH`].
+    /// The method, or [`trace_format::ids::DISPATCH`].
     pub id: u32,
     /// Whether it is entered; else it is left.
     pub entered: bool,
@@ -27,21 +25,6 @@ impl Call {
     }
 }
 
-/// The calls in a slice of Matrix's ring: bit 63 enter, 20 bits id, 43 bits milliseconds. A word of 0 is an empty slot.
-pub fn from_matrix_words(words: &[i64]) -> impl Iterator<Item = Call> + '_ {
-    words.iter().filter(|word| **word != 0).map(|&word| {
-        let word = Word(word);
-        Call { id: word.id(), entered: word.entered(), at_ns: word.ms() as u64 * 1_000_000 }
-    })
-}
-
-/// The calls from the first message on. Calls before it belong to a message whose begin is not in the slice. A
-/// slice without any message is kept whole: Matrix drops all of it (its issue #840).
-pub fn since_first_message(calls: &[Call]) -> &[Call] {
-    let first = calls.iter().position(|call| call.entered && call.id == DISPATCH);
-    &calls[first.unwrap_or(0)..]
-}
-
 /// A word of Matrix's ring.
 #[derive(Clone, Copy)]
 pub(super) struct Word(pub(super) i64);
@@ -57,26 +40,5 @@ impl Word {
 
     pub(super) fn ms(self) -> i64 {
         self.0 & 0x7FF_FFFF_FFFF
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_matrix_word_is_a_call_and_an_empty_slot_is_skipped() {
-        let word = |entered: bool, id: i64, ms: i64| (i64::from(entered) << 63) | (id << 43) | ms;
-        let words = [word(true, 7, 12), 0, word(false, 0xFFFFE, (1 << 43) - 1)];
-        let calls: Vec<_> = from_matrix_words(&words).collect();
-        assert_eq!(calls, [Call::enter(7, 12_000_000), Call::exit(DISPATCH, ((1 << 43) - 1) * 1_000_000)]);
-    }
-
-    #[test]
-    fn a_slice_begins_at_its_first_message_or_where_it_begins() {
-        let calls = [Call::exit(1, 1), Call::enter(DISPATCH, 2), Call::enter(2, 3)];
-        assert_eq!(since_first_message(&calls), &calls[1..]);
-        assert_eq!(since_first_message(&calls[2..]), &calls[2..]);
-        assert_eq!(since_first_message(&[]), &[]);
     }
 }

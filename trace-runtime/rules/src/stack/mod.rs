@@ -37,7 +37,7 @@ mod text;
 mod tree;
 mod trim;
 
-pub use call::{Call, from_matrix_words, since_first_message};
+pub use call::Call;
 pub use key::key;
 pub use line::Line;
 pub use text::{cost_ms, log_text, text};

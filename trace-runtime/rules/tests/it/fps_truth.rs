@@ -2,8 +2,10 @@
 
 use proptest::prelude::*;
 use trace_format::time::MS;
-use trace_rules::frame::matrix::{HeadFps, MidFps};
+use trace_rules::frame::matrix::HeadFps;
 use trace_rules::frame::{FpsMeter, Metric, Sample, interval_ns};
+
+use crate::mid_fps::MidFps;
 
 /// What the app does for a while.
 #[derive(Clone, Debug)]

@@ -2,11 +2,13 @@
 
 use trace_format::time::MS;
 use trace_rules::Rules;
-use trace_rules::frame::matrix::{HeadFps, Matrix04Fps, MidFps};
+use trace_rules::frame::matrix::{HeadFps, Matrix04Fps};
 use trace_rules::frame::{
     BARS, Counts, DropLevels, InputEvents, Level, Listener, Metric, OVERLAY_MS, Overlay, Sample, Scenes,
     Stage, Stages, dropped, interval_ns,
 };
+
+use crate::mid_fps::MidFps;
 
 fn sample(scene: u32, hz: f32, intended_ns: u64, total_ns: u64) -> Sample {
     let mut metrics = [0; 10];

@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use trace_format::ids::DISPATCH;
 use trace_rules::Rules;
-use trace_rules::stack::{
-    self, Call, CallTree, Finished, Line, TARGET_LINES, cost_ms, from_matrix_words, key, since_first_message,
-    text, trim,
-};
+use trace_rules::stack::{self, Call, CallTree, Finished, Line, TARGET_LINES, cost_ms, key, text, trim};
+
+use crate::matrix_words::{from_matrix_words, since_first_message};
 
 struct Case {
     name: String,

@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use trace_format::ids::DISPATCH;
 use trace_rules::Rules;
-use trace_rules::stack::{
-    Call, CallTree, TARGET_LINES, cost_ms, from_matrix_words, key, log_text, matrix, text, trim,
-};
+use trace_rules::stack::{Call, CallTree, TARGET_LINES, cost_ms, key, log_text, matrix, text, trim};
+
+use crate::matrix_words::from_matrix_words;
 
 fn call() -> impl Strategy<Value = Call> {
     let id = prop_oneof![8 => 1..12u32, 1 => Just(DISPATCH), 1 => 0..1u32 << 20];
