@@ -31,10 +31,10 @@ use crate::writing::thread::gettid;
 /// Sets an option. A refused one is a notice in the recording.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_set(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    key: JString<'_>,
-    value: JString<'_>,
+    env: EnvUnowned,
+    _: JClass,
+    key: JString,
+    value: JString,
 ) -> jboolean {
     disarm_on_panic(|| {
         let (Some(key), Some(value)) = (string(&env, &key), string(&env, &value)) else { return false };
@@ -54,11 +54,7 @@ extern "system" fn Java_dev_anrscope_Natives_set(
 
 /// The value of a numeric option, 0 for an unknown key.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_number(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    key: JString<'_>,
-) -> jlong {
+extern "system" fn Java_dev_anrscope_Natives_number(env: EnvUnowned, _: JClass, key: JString) -> jlong {
     disarm_on_panic(|| {
         let key = string(&env, &key)?;
         let option = options::NUMBERS.iter().find(|option| option.key == key)?;
@@ -70,11 +66,7 @@ extern "system" fn Java_dev_anrscope_Natives_number(
 
 /// The value of a text option; empty by default and for an unknown key.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_text(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    key: JString<'_>,
-) -> jstring {
+extern "system" fn Java_dev_anrscope_Natives_text(env: EnvUnowned, _: JClass, key: JString) -> jstring {
     let value = disarm_on_panic(|| {
         let key = string(&env, &key)?;
         options::TEXTS.iter().find(|option| option.key == key).map(|option| options::text(option.text))
@@ -84,13 +76,13 @@ extern "system" fn Java_dev_anrscope_Natives_text(
 
 /// All current values.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_inForce(env: EnvUnowned<'_>, _: JClass<'_>) -> jstring {
+extern "system" fn Java_dev_anrscope_Natives_inForce(env: EnvUnowned, _: JClass) -> jstring {
     returned(&env, || Some(options::in_force()))
 }
 
 /// Keys and Matrix's names.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_keys(env: EnvUnowned<'_>, _: JClass<'_>) -> jstring {
+extern "system" fn Java_dev_anrscope_Natives_keys(env: EnvUnowned, _: JClass) -> jstring {
     returned(&env, || {
         let numbers = options::NUMBERS.iter().map(|option| (option.key, option.matrix));
         let texts = options::TEXTS.iter().map(|option| (option.key, option.matrix));
@@ -108,19 +100,19 @@ extern "system" fn Java_dev_anrscope_Natives_keys(env: EnvUnowned<'_>, _: JClass
 
 /// Sets the app's own scene; null for the page's class.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_setScene(env: EnvUnowned<'_>, _: JClass<'_>, name: JString<'_>) {
+extern "system" fn Java_dev_anrscope_Natives_setScene(env: EnvUnowned, _: JClass, name: JString) {
     disarm_on_panic(|| lifecycle::set_scene(string(&env, &name).map(redact::own)));
 }
 
 /// Whether the app is in the foreground.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_isForeground(_: EnvUnowned<'_>, _: JClass<'_>) -> jboolean {
+extern "system" fn Java_dev_anrscope_Natives_isForeground(_: EnvUnowned, _: JClass) -> jboolean {
     app_state::is_foreground()
 }
 
 /// Records a mark of the app's own.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_mark(env: EnvUnowned<'_>, _: JClass<'_>, name: JString<'_>) {
+extern "system" fn Java_dev_anrscope_Natives_mark(env: EnvUnowned, _: JClass, name: JString) {
     disarm_on_panic(|| {
         if let Some(name) = string(&env, &name) {
             events::mark(redact::text(&name));
@@ -130,24 +122,20 @@ extern "system" fn Java_dev_anrscope_Natives_mark(env: EnvUnowned<'_>, _: JClass
 
 /// Watches the calling thread's heartbeat. Returns its tid, 0 if it is not watched.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_watch(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
-    limit_ms: jlong,
-) -> jint {
+extern "system" fn Java_dev_anrscope_Natives_watch(_: EnvUnowned, _: JClass, limit_ms: jlong) -> jint {
     disarm_on_panic(|| native_api::watch(u32::try_from(limit_ms.max(0)).unwrap_or(u32::MAX)) as jint)
         .unwrap_or(0)
 }
 
 /// The calling thread's heartbeat.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_beat(_: EnvUnowned<'_>, _: JClass<'_>) {
+extern "system" fn Java_dev_anrscope_Natives_beat(_: EnvUnowned, _: JClass) {
     watched::beat();
 }
 
 /// Stops watching the thread with this tid.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_unwatch(_: EnvUnowned<'_>, _: JClass<'_>, tid: jint) {
+extern "system" fn Java_dev_anrscope_Natives_unwatch(_: EnvUnowned, _: JClass, tid: jint) {
     disarm_on_panic(|| {
         if tid as u32 == gettid() {
             watched::unwatch();
@@ -160,9 +148,9 @@ extern "system" fn Java_dev_anrscope_Natives_unwatch(_: EnvUnowned<'_>, _: JClas
 /// Records a value of the app's own counter.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_counter(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    name: JString<'_>,
+    env: EnvUnowned,
+    _: JClass,
+    name: JString,
     value: jdouble,
 ) {
     disarm_on_panic(|| {
@@ -175,9 +163,9 @@ extern "system" fn Java_dev_anrscope_Natives_counter(
 /// Whether this version is disarmed.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_isDisarmed(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    mark_directory: JString<'_>,
+    env: EnvUnowned,
+    _: JClass,
+    mark_directory: JString,
 ) -> jboolean {
     disarm_on_panic(|| {
         string(&env, &mark_directory).is_some_and(|at| crash_loop::is_disarmed(Path::new(&at)))
@@ -189,12 +177,12 @@ extern "system" fn Java_dev_anrscope_Natives_isDisarmed(
 /// Whether the crash-loop guard admits this start. Notes the app's version in the recording.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_admit(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    directory: JString<'_>,
-    mark_directory: JString<'_>,
+    env: EnvUnowned,
+    _: JClass,
+    directory: JString,
+    mark_directory: JString,
     version: jlong,
-    version_name: JString<'_>,
+    version_name: JString,
     debuggable: jboolean,
 ) -> jboolean {
     disarm_on_panic(|| {
@@ -212,9 +200,9 @@ extern "system" fn Java_dev_anrscope_Natives_admit(
 /// Whether an earlier start was switched off.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_isOff(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    mark_directory: JString<'_>,
+    env: EnvUnowned,
+    _: JClass,
+    mark_directory: JString,
 ) -> jboolean {
     disarm_on_panic(|| string(&env, &mark_directory).is_some_and(|at| crash_loop::is_off(Path::new(&at))))
         .unwrap_or(true)
@@ -222,11 +210,7 @@ extern "system" fn Java_dev_anrscope_Natives_isOff(
 
 /// Stores what the next start reads: whether anything is recorded, and the rings' sizes.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_keep(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    mark_directory: JString<'_>,
-) {
+extern "system" fn Java_dev_anrscope_Natives_keep(env: EnvUnowned, _: JClass, mark_directory: JString) {
     disarm_on_panic(|| {
         let Some(marks) = string(&env, &mark_directory) else { return };
         let marks = Path::new(&marks);
@@ -240,25 +224,25 @@ extern "system" fn Java_dev_anrscope_Natives_keep(
 
 /// Records a notice.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_notice(env: EnvUnowned<'_>, _: JClass<'_>, text: JString<'_>) {
+extern "system" fn Java_dev_anrscope_Natives_notice(env: EnvUnowned, _: JClass, text: JString) {
     record_notice(&env, &text);
 }
 
 /// Ends recording for good.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_disarm(_: EnvUnowned<'_>, _: JClass<'_>) {
+extern "system" fn Java_dev_anrscope_Natives_disarm(_: EnvUnowned, _: JClass) {
     disarm_on_panic(|| Recorder::deactivate(Some(State::Disarmed)));
 }
 
 /// Whether recording is paused.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_isPaused(_: EnvUnowned<'_>, _: JClass<'_>) -> jboolean {
+extern "system" fn Java_dev_anrscope_Natives_isPaused(_: EnvUnowned, _: JClass) -> jboolean {
     disarm_on_panic(crate::control::is_paused).unwrap_or(false)
 }
 
 /// Waits until everything is in the file. Not on main.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_flush(env: EnvUnowned<'_>, _: JClass<'_>, ms: jlong) -> jstring {
+extern "system" fn Java_dev_anrscope_Natives_flush(env: EnvUnowned, _: JClass, ms: jlong) -> jstring {
     returned(&env, || {
         let file = crate::files::worker::flush(Duration::from_millis(u64::try_from(ms).unwrap_or(0)))?;
         Some(file.to_string_lossy().into_owned())
@@ -268,9 +252,9 @@ extern "system" fn Java_dev_anrscope_Natives_flush(env: EnvUnowned<'_>, _: JClas
 /// The list of recordings of ended processes.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_finished(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    directory: JString<'_>,
+    env: EnvUnowned,
+    _: JClass,
+    directory: JString,
 ) -> jstring {
     returned(&env, || {
         let directory = string(&env, &directory).unwrap_or_default();
@@ -280,11 +264,7 @@ extern "system" fn Java_dev_anrscope_Natives_finished(
 
 /// Removes old recordings.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_retain(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    directory: JString<'_>,
-) {
+extern "system" fn Java_dev_anrscope_Natives_retain(env: EnvUnowned, _: JClass, directory: JString) {
     disarm_on_panic(|| {
         if let Some(directory) = string(&env, &directory) {
             retention::retain(Path::new(&directory));
@@ -294,7 +274,7 @@ extern "system" fn Java_dev_anrscope_Natives_retain(
 
 /// Notes that the monitors are armed. On main.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_armed(_: EnvUnowned<'_>, _: JClass<'_>, api: jint) {
+extern "system" fn Java_dev_anrscope_Natives_armed(_: EnvUnowned, _: JClass, api: jint) {
     disarm_on_panic(|| {
         monitors::arm(u32::try_from(api).unwrap_or(0));
         tuning::begin();
@@ -303,22 +283,22 @@ extern "system" fn Java_dev_anrscope_Natives_armed(_: EnvUnowned<'_>, _: JClass<
 
 /// The id of this process's recording; null if nothing is recorded.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Natives_recordingId(env: EnvUnowned<'_>, _: JClass<'_>) -> jstring {
+extern "system" fn Java_dev_anrscope_Natives_recordingId(env: EnvUnowned, _: JClass) -> jstring {
     returned(&env, monitors::past::own_id)
 }
 
 /// Appends the system's account of an ended process.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_exited(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    directory: JString<'_>,
+    env: EnvUnowned,
+    _: JClass,
+    directory: JString,
     pid: jint,
-    process: JString<'_>,
+    process: JString,
     time_ms: jlong,
     reason: jint,
-    lines: JString<'_>,
-    trace: JByteArray<'_>,
+    lines: JString,
+    trace: JByteArray,
 ) -> jboolean {
     disarm_on_panic(|| {
         let directory = string(&env, &directory)?;
@@ -342,12 +322,12 @@ extern "system" fn Java_dev_anrscope_Natives_exited(
 /// Records what the platform stored at a trigger, that it did not, or that it is asked to.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_profiled(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    directory: JString<'_>,
-    trigger: JString<'_>,
-    path: JString<'_>,
-    tag: JString<'_>,
+    env: EnvUnowned,
+    _: JClass,
+    directory: JString,
+    trigger: JString,
+    path: JString,
+    tag: JString,
     error: jint,
 ) -> jboolean {
     disarm_on_panic(|| {
@@ -363,11 +343,11 @@ extern "system" fn Java_dev_anrscope_Natives_profiled(
 /// Handles a step of an activity's life cycle. Returns whether the application's creation ends with it.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Lifecycle_step(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
+    env: EnvUnowned,
+    _: JClass,
     step: jint,
     activity: jint,
-    class: JString<'_>,
+    class: JString,
     at_ns: jlong,
 ) -> jboolean {
     disarm_on_panic(|| {
@@ -381,8 +361,8 @@ extern "system" fn Java_dev_anrscope_Lifecycle_step(
 /// Handles a message of `ActivityThread.H` that creates a component.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_StartMonitor_message(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
+    _: EnvUnowned,
+    _: JClass,
     what: jint,
     at_ns: jlong,
 ) -> jboolean {
@@ -392,8 +372,8 @@ extern "system" fn Java_dev_anrscope_StartMonitor_message(
 /// Notes an activity's first draw.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_StartMonitor_drawn(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
+    _: EnvUnowned,
+    _: JClass,
     activity: jint,
     at_ns: jlong,
 ) {
@@ -402,31 +382,27 @@ extern "system" fn Java_dev_anrscope_StartMonitor_drawn(
 
 /// The text id of an idle handler's class.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_IdleMonitor_name(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    class: JString<'_>,
-) -> jint {
+extern "system" fn Java_dev_anrscope_IdleMonitor_name(env: EnvUnowned, _: JClass, class: JString) -> jint {
     text_id(&env, &class)
 }
 
 /// Records that an idle handler begins.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_IdleMonitor_begin(_: EnvUnowned<'_>, _: JClass<'_>, name: jint) {
+extern "system" fn Java_dev_anrscope_IdleMonitor_begin(_: EnvUnowned, _: JClass, name: jint) {
     disarm_on_panic(|| idle::begin(TextId(name as u32)));
 }
 
 /// Records that it ends.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_IdleMonitor_end(_: EnvUnowned<'_>, _: JClass<'_>) {
+extern "system" fn Java_dev_anrscope_IdleMonitor_end(_: EnvUnowned, _: JClass) {
     disarm_on_panic(idle::end);
 }
 
 /// Checks an input event that is dispatched to a window.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_TouchMonitor_dispatched(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
+    _: EnvUnowned,
+    _: JClass,
     event_ms: jlong,
     now_ms: jlong,
 ) {
@@ -440,10 +416,10 @@ extern "system" fn Java_dev_anrscope_TouchMonitor_dispatched(
 /// Records that an activity's window gained or lost focus. Returns whether it was a change.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_TouchMonitor_focused(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
+    env: EnvUnowned,
+    _: JClass,
     activity: jint,
-    class: JString<'_>,
+    class: JString,
     gained: jboolean,
     at_ns: jlong,
 ) -> jboolean {
@@ -456,19 +432,15 @@ extern "system" fn Java_dev_anrscope_TouchMonitor_focused(
 
 /// Whether this page opened slowly and its views are to be counted.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_EntryViews_wanted(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
-    activity: jint,
-) -> jboolean {
+extern "system" fn Java_dev_anrscope_EntryViews_wanted(_: EnvUnowned, _: JClass, activity: jint) -> jboolean {
     disarm_on_panic(|| matrix_04::waits_for_views(identity(activity))).unwrap_or(false)
 }
 
 /// Reports the page with its views.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_EntryViews_counted(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
+    _: EnvUnowned,
+    _: JClass,
     activity: jint,
     depth: jint,
     count: jint,

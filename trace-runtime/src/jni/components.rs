@@ -16,7 +16,7 @@ use crate::time::clock;
 
 /// When main's message began, BOOTTIME ns; 0 if main is in none, or if its messages are not reported.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Components_since(_: EnvUnowned<'_>, _: JClass<'_>) -> jlong {
+extern "system" fn Java_dev_anrscope_Components_since(_: EnvUnowned, _: JClass) -> jlong {
     let since = disarm_on_panic(|| Recorder::active().map(|r| r.message_since.load(Ordering::Relaxed)));
     since.flatten().filter(|since| *since != Recorder::NO_LOOPER).map_or(0, |since| since as jlong)
 }
@@ -24,11 +24,11 @@ extern "system" fn Java_dev_anrscope_Components_since(_: EnvUnowned<'_>, _: JCla
 /// Records the component behind the message that began at `since`.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Components_component(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
+    env: EnvUnowned,
+    _: JClass,
     since: jlong,
     what: jint,
-    name: JString<'_>,
+    name: JString,
     foreground: jint,
     due_ms: jlong,
 ) {

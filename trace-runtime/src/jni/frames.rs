@@ -34,21 +34,21 @@ const REPORTED: usize = 14;
 
 /// The system's API level.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_FrameMonitor_api(_: EnvUnowned<'_>, _: JClass<'_>, level: jint) {
+extern "system" fn Java_dev_anrscope_FrameMonitor_api(_: EnvUnowned, _: JClass, level: jint) {
     counting::set_api(u32::try_from(level).unwrap_or(0));
 }
 
 /// Sets whether frames are identified by their messages.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_FrameMonitor_byMessages(_: EnvUnowned<'_>, _: JClass<'_>, on: jboolean) {
+extern "system" fn Java_dev_anrscope_FrameMonitor_byMessages(_: EnvUnowned, _: JClass, on: jboolean) {
     disarm_on_panic(|| frames::by_messages(on));
 }
 
 /// Begins a frame: main's current message is a frame's.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_frame(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
+    _: EnvUnowned,
+    _: JClass,
     intended: jlong,
     estimated: jboolean,
 ) {
@@ -58,8 +58,8 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_frame(
 /// Moves the frame to this stage (0 INPUT to 4 COMMIT); its vsync if it is known by now, or 0.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_stage(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
+    _: EnvUnowned,
+    _: JClass,
     stage: jint,
     intended: jlong,
     estimated: jboolean,
@@ -73,15 +73,15 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_stage(
 
 /// Notes that a window is about to be drawn.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_FrameMonitor_drawn(_: EnvUnowned<'_>, _: JClass<'_>) {
+extern "system" fn Java_dev_anrscope_FrameMonitor_drawn(_: EnvUnowned, _: JClass) {
     disarm_on_panic(frames::drawn);
 }
 
 /// Sets the frame's oldest and newest input event, as `FrameInfo` has them.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_inputEvents(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
+    _: EnvUnowned,
+    _: JClass,
     oldest: jlong,
     newest: jlong,
 ) {
@@ -90,7 +90,7 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_inputEvents(
 
 /// Sets the display's refresh rate, Hz.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_FrameMonitor_refresh(_: EnvUnowned<'_>, _: JClass<'_>, hz: jfloat) {
+extern "system" fn Java_dev_anrscope_FrameMonitor_refresh(_: EnvUnowned, _: JClass, hz: jfloat) {
     frames::set_refresh(hz);
 }
 
@@ -98,9 +98,9 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_refresh(_: EnvUnowned<'_>, _: 
 /// or [`RETRY`].
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_next(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    numbers: JLongArray<'_>,
+    env: EnvUnowned,
+    _: JClass,
+    numbers: JLongArray,
 ) -> jint {
     match disarm_on_panic(counting::next) {
         None | Some(Next::Nothing) => NO_FRAME,
@@ -117,9 +117,9 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_next(
 /// last one.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_FrameMonitor_measured(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    numbers: JLongArray<'_>,
+    env: EnvUnowned,
+    _: JClass,
+    numbers: JLongArray,
     lost: jint,
 ) {
     let Some(values) = read_array(&env, &numbers) else { return };
@@ -136,17 +136,13 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_measured(
 
 /// Reports the page that was left.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_FrameMonitor_flush(_: EnvUnowned<'_>, _: JClass<'_>) {
+extern "system" fn Java_dev_anrscope_FrameMonitor_flush(_: EnvUnowned, _: JClass) {
     disarm_on_panic(counting::flush);
 }
 
 /// A scene's name.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_FrameMonitor_scene(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    id: jint,
-) -> jstring {
+extern "system" fn Java_dev_anrscope_FrameMonitor_scene(env: EnvUnowned, _: JClass, id: jint) -> jstring {
     returned(&env, || Some(app_state::name_of(TextId(id as u32))))
 }
 

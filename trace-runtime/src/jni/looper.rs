@@ -17,19 +17,19 @@ use crate::time::clock;
 
 /// Starts reporting messages.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_LooperMonitor_watch(_: EnvUnowned<'_>, _: JClass<'_>) {
+extern "system" fn Java_dev_anrscope_LooperMonitor_watch(_: EnvUnowned, _: JClass) {
     disarm_on_panic(messages::start);
 }
 
 /// Stops reporting messages.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_LooperMonitor_unwatch(_: EnvUnowned<'_>, _: JClass<'_>) {
+extern "system" fn Java_dev_anrscope_LooperMonitor_unwatch(_: EnvUnowned, _: JClass) {
     disarm_on_panic(messages::stop);
 }
 
 /// Sets whether main's outermost calls stand for its messages, because no Printer reports these.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_LooperMonitor_outermost(_: EnvUnowned<'_>, _: JClass<'_>, on: jboolean) {
+extern "system" fn Java_dev_anrscope_LooperMonitor_outermost(_: EnvUnowned, _: JClass, on: jboolean) {
     disarm_on_panic(if on { outermost::start } else { outermost::stop });
 }
 
@@ -48,7 +48,7 @@ fn on_stack<T>(act: impl FnOnce(usize) -> T) -> Option<T> {
 
 /// How many messages were reported.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_LooperMonitor_reported(_: EnvUnowned<'_>, _: JClass<'_>) -> jlong {
+extern "system" fn Java_dev_anrscope_LooperMonitor_reported(_: EnvUnowned, _: JClass) -> jlong {
     disarm_on_panic(messages::reported).unwrap_or(0) as jlong
 }
 
@@ -58,8 +58,8 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_reported(_: EnvUnowned<'_>, _
 /// [`FRAME_CONTINUES`] if it continues the previous frame ([`frames::message_begins`]).
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_line(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
+    _: EnvUnowned,
+    _: JClass,
     known: jint,
     first: jint,
     target: jint,
@@ -119,9 +119,9 @@ const FRAME_CONTINUES: jint = 4;
 /// The id of a text: a class name, or, with `said`, a callback's description of itself.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_text(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    text: JString<'_>,
+    env: EnvUnowned,
+    _: JClass,
+    text: JString,
     said: jboolean,
 ) -> jint {
     if !said {
@@ -132,19 +132,15 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_text(
 
 /// Records a notice.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_LooperMonitor_notice(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    text: JString<'_>,
-) {
+extern "system" fn Java_dev_anrscope_LooperMonitor_notice(env: EnvUnowned, _: JClass, text: JString) {
     record_notice(&env, &text);
 }
 
 /// The last `count` messages and the open ones, one per line.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_history(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
+    env: EnvUnowned,
+    _: JClass,
     count: jint,
 ) -> jstring {
     let text = disarm_on_panic(|| messages::history(usize::try_from(count).unwrap_or(0), clock::boottime()));
@@ -154,11 +150,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_history(
 /// The density since it was last reset: 0 how many messages began, 1 how long they took, ms, 2 the time
 /// span, ms; other values reset it.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_LooperMonitor_density(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
-    what: jint,
-) -> jlong {
+extern "system" fn Java_dev_anrscope_LooperMonitor_density(_: EnvUnowned, _: JClass, what: jint) -> jlong {
     let value = disarm_on_panic(|| {
         let density = messages::density(clock::boottime());
         match what {
@@ -176,11 +168,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_density(
 
 /// The text id of a unit of work that is not a message.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Units_text(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    name: JString<'_>,
-) -> jint {
+extern "system" fn Java_dev_anrscope_Units_text(env: EnvUnowned, _: JClass, name: JString) -> jint {
     text_id(&env, &name)
 }
 
@@ -189,8 +177,8 @@ extern "system" fn Java_dev_anrscope_Units_text(
 /// address on the stack.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Units_unit(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
+    _: EnvUnowned,
+    _: JClass,
     target: jint,
     callback: jint,
 ) -> jboolean {

@@ -33,8 +33,8 @@ use crate::writing::{losses, overhead};
 /// There is no guard against panics here: the fast path cannot panic, and the slow path has a guard.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_enter(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
+    _: EnvUnowned,
+    _: JClass,
     thread: jlong,
     id: jint,
     behind: jlong,
@@ -48,8 +48,8 @@ extern "system" fn Java_dev_anrscope_MethodBeat_enter(
 /// Records a method's end.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_exit(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
+    _: EnvUnowned,
+    _: JClass,
     thread: jlong,
     id: jint,
     behind: jlong,
@@ -61,7 +61,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_exit(
 
 /// Notes that the exit of a method was lost, or, if `what` is negative, the end of a wait.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_MethodBeat_lost(_: EnvUnowned<'_>, _: JClass<'_>, what: jint) {
+extern "system" fn Java_dev_anrscope_MethodBeat_lost(_: EnvUnowned, _: JClass, what: jint) {
     disarm_on_panic(|| losses::note(what));
 }
 
@@ -72,11 +72,7 @@ const ENDS_THE_JVM: &str = "DestroyJavaVM";
 /// Adds the calling thread to the recording under its Java name. Returns the address of its writer, 0 if
 /// there is no room.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_MethodBeat_join(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    name: JString<'_>,
-) -> jlong {
+extern "system" fn Java_dev_anrscope_MethodBeat_join(env: EnvUnowned, _: JClass, name: JString) -> jlong {
     disarm_on_panic(|| {
         let name = string(&env, &name);
         // Main is over, and keeps its name in the recording.
@@ -89,11 +85,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_join(
 /// The addresses that Java reads itself: 0 the time word, 1 the switches, 3 main's gate, 4 the table of locks' owners; and
 /// 2 the size of an address in bytes.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_MethodBeat_address(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
-    what: jint,
-) -> jlong {
+extern "system" fn Java_dev_anrscope_MethodBeat_address(_: EnvUnowned, _: JClass, what: jint) -> jlong {
     match what {
         0 => coarse::word_address() as jlong,
         1 => crate::writing::switches::address() as jlong,
@@ -106,8 +98,8 @@ extern "system" fn Java_dev_anrscope_MethodBeat_address(
 /// Records a step of concurrent work; `head`, `objects` and `classes` are its payload. Returns as `enter`.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_step(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
+    _: EnvUnowned,
+    _: JClass,
     thread: jlong,
     behind: jlong,
     head: jlong,
@@ -122,46 +114,38 @@ extern "system" fn Java_dev_anrscope_MethodBeat_step(
 
 /// The number of the calling thread in the recording, 0 if it has none.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_MethodBeat_uid(_: EnvUnowned<'_>, _: JClass<'_>, thread: jlong) -> jint {
+extern "system" fn Java_dev_anrscope_MethodBeat_uid(_: EnvUnowned, _: JClass, thread: jlong) -> jint {
     // SAFETY: as for `enter`.
     unsafe { ThreadWriter::from_address(thread) }.map_or(0, |thread| thread.uid() as jint)
 }
 
 /// Records that the calling thread has taken a lock.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_MethodBeat_acquired(_: EnvUnowned<'_>, _: JClass<'_>, lock: jint) {
+extern "system" fn Java_dev_anrscope_MethodBeat_acquired(_: EnvUnowned, _: JClass, lock: jint) {
     disarm_on_panic(|| crate::acquired(identity(lock)));
 }
 
 /// Records that the calling thread gave a lock up, however often it had taken it.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_MethodBeat_gaveUp(_: EnvUnowned<'_>, _: JClass<'_>, lock: jint) {
+extern "system" fn Java_dev_anrscope_MethodBeat_gaveUp(_: EnvUnowned, _: JClass, lock: jint) {
     disarm_on_panic(|| crate::gave_up(identity(lock)));
 }
 
 /// The id of a text.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_MethodBeat_text(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    text: JString<'_>,
-) -> jint {
+extern "system" fn Java_dev_anrscope_MethodBeat_text(env: EnvUnowned, _: JClass, text: JString) -> jint {
     text_id(&env, &text)
 }
 
 /// Records a notice.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_MethodBeat_notice(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    text: JString<'_>,
-) {
+extern "system" fn Java_dev_anrscope_MethodBeat_notice(env: EnvUnowned, _: JClass, text: JString) {
     record_notice(&env, &text);
 }
 
 /// Controls recording: 0 pause, 1 resume with the precise clock, 2 with the coarse one.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_MethodBeat_control(_: EnvUnowned<'_>, _: JClass<'_>, what: jint) {
+extern "system" fn Java_dev_anrscope_MethodBeat_control(_: EnvUnowned, _: JClass, what: jint) {
     disarm_on_panic(|| {
         let clock = match what {
             0 => return crate::pause(),
@@ -175,21 +159,16 @@ extern "system" fn Java_dev_anrscope_MethodBeat_control(_: EnvUnowned<'_>, _: JC
 
 /// Switches a method on or off.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_MethodBeat_setMethod(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
-    id: jint,
-    on: jboolean,
-) {
+extern "system" fn Java_dev_anrscope_MethodBeat_setMethod(_: EnvUnowned, _: JClass, id: jint, on: jboolean) {
     disarm_on_panic(|| crate::set_method(id as u32, on));
 }
 
 /// Records that an activity, identified by its identity hash, gained or lost window focus.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_focus(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    class: JString<'_>,
+    env: EnvUnowned,
+    _: JClass,
+    class: JString,
     activity: jint,
     gained: jboolean,
 ) {
@@ -203,8 +182,8 @@ extern "system" fn Java_dev_anrscope_MethodBeat_focus(
 /// makes it. Returns as `enter`.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_waitBegin(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
+    _: EnvUnowned,
+    _: JClass,
     thread: jlong,
     behind: jlong,
     what: jint,
@@ -225,8 +204,8 @@ extern "system" fn Java_dev_anrscope_MethodBeat_waitBegin(
 /// Records a wait's end. Returns as `enter`.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_waitEnd(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
+    _: EnvUnowned,
+    _: JClass,
     thread: jlong,
     behind: jlong,
     kind: jint,
@@ -243,16 +222,16 @@ extern "system" fn Java_dev_anrscope_MethodBeat_waitEnd(
 
 /// Records that a monitor was released.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_MethodBeat_released(_: EnvUnowned<'_>, _: JClass<'_>, lock: jint) {
+extern "system" fn Java_dev_anrscope_MethodBeat_released(_: EnvUnowned, _: JClass, lock: jint) {
     disarm_on_panic(|| crate::released(identity(lock)));
 }
 
 /// Sets the directory of the recording's file.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_setDestination(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    directory: JString<'_>,
+    env: EnvUnowned,
+    _: JClass,
+    directory: JString,
 ) {
     disarm_on_panic(|| {
         if let Some(directory) = string(&env, &directory) {
@@ -283,15 +262,15 @@ pub fn leave_sigquit() {
 /// thread's writer, 0 if recording did not start.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_start(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    directory: JString<'_>,
-    process: JString<'_>,
-    map_id: JString<'_>,
-    resolution: JString<'_>,
+    env: EnvUnowned,
+    _: JClass,
+    directory: JString,
+    process: JString,
+    map_id: JString,
+    resolution: JString,
     main_words: jlong,
     pool_words: jlong,
-    max_overhead: JString<'_>,
+    max_overhead: JString,
     trace_text: jboolean,
     main_only: jboolean,
 ) -> jlong {
@@ -356,8 +335,8 @@ fn capture_trace_text() {
 /// Records the duration of a sampled call. Returns after how many calls `MethodBeat` measures the next one.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_sampled(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
+    _: EnvUnowned,
+    _: JClass,
     thread: jlong,
     id: jint,
     nanos: jlong,
@@ -371,7 +350,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_sampled(
 
 /// Requests a thread dump. Returns whether it was requested.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_MethodBeat_askForDump(_: EnvUnowned<'_>, _: JClass<'_>) -> jboolean {
+extern "system" fn Java_dev_anrscope_MethodBeat_askForDump(_: EnvUnowned, _: JClass) -> jboolean {
     disarm_on_panic(|| crate::dump().is_ok()) == Some(true)
 }
 

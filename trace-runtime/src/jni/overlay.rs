@@ -16,13 +16,13 @@ const LEVELS: [Level; 4] = [Level::Normal, Level::Middle, Level::High, Level::Fr
 
 /// Starts counting: the window is shown.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Overlay_shown(_: EnvUnowned<'_>, _: JClass<'_>) {
+extern "system" fn Java_dev_anrscope_Overlay_shown(_: EnvUnowned, _: JClass) {
     disarm_on_panic(overlay::show);
 }
 
 /// Stops counting: the window is gone.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Overlay_hidden(_: EnvUnowned<'_>, _: JClass<'_>) {
+extern "system" fn Java_dev_anrscope_Overlay_hidden(_: EnvUnowned, _: JClass) {
     disarm_on_panic(overlay::hide);
 }
 
@@ -30,10 +30,10 @@ extern "system" fn Java_dev_anrscope_Overlay_hidden(_: EnvUnowned<'_>, _: JClass
 /// the weighted values since the start and of the page, all dropped frames. Null if nothing changes yet.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Overlay_next(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
+    env: EnvUnowned,
+    _: JClass,
     uptime_ms: jlong,
-    numbers: JIntArray<'_>,
+    numbers: JIntArray,
 ) -> jstring {
     let shown = disarm_on_panic(|| {
         let uptime_ns = u64::try_from(uptime_ms).unwrap_or(0).saturating_mul(1_000_000);
@@ -50,7 +50,7 @@ extern "system" fn Java_dev_anrscope_Overlay_next(
 
 /// Records a notice.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_Overlay_notice(env: EnvUnowned<'_>, _: JClass<'_>, text: JString<'_>) {
+extern "system" fn Java_dev_anrscope_Overlay_notice(env: EnvUnowned, _: JClass, text: JString) {
     record_notice(&env, &text);
 }
 

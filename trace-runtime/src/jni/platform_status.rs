@@ -11,8 +11,8 @@ use crate::monitors::system_state;
 /// Records a poll; -1 is an unknown number.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_PlatformStatus_record(
-    _: EnvUnowned<'_>,
-    _: JClass<'_>,
+    _: EnvUnowned,
+    _: JClass,
     gc_ms: jlong,
     gcs: jlong,
     blocking_gc_ms: jlong,

@@ -10,20 +10,20 @@ use crate::monitors::stacks::sampler::{self, Answer};
 
 /// Notes that requests will be answered.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_StackSampler_begin(_: EnvUnowned<'_>, _: JClass<'_>) {
+extern "system" fn Java_dev_anrscope_StackSampler_begin(_: EnvUnowned, _: JClass) {
     disarm_on_panic(sampler::start);
 }
 
 /// Notes that they will not be answered any more.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_StackSampler_end(_: EnvUnowned<'_>, _: JClass<'_>) {
+extern "system" fn Java_dev_anrscope_StackSampler_end(_: EnvUnowned, _: JClass) {
     disarm_on_panic(sampler::stop);
 }
 
 /// The next request: eight times its number, plus 1 if everything is requested and not only the stack, plus
 /// 2 if the stack may be taken, plus 4 if a system trace is requested and nothing else. 0 after the end.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_StackSampler_next(_: EnvUnowned<'_>, _: JClass<'_>) -> jlong {
+extern "system" fn Java_dev_anrscope_StackSampler_next(_: EnvUnowned, _: JClass) -> jlong {
     let request = disarm_on_panic(sampler::next).flatten();
     request.map_or(0, |asked| {
         let bits =
@@ -35,16 +35,16 @@ extern "system" fn Java_dev_anrscope_StackSampler_next(_: EnvUnowned<'_>, _: JCl
 /// Answers a request.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_StackSampler_answer(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
+    env: EnvUnowned,
+    _: JClass,
     request: jlong,
-    state: JString<'_>,
-    stack: JString<'_>,
+    state: JString,
+    stack: JString,
     took_ns: jlong,
     debugger: jboolean,
     dalvik_kib: jlong,
     native_kib: jlong,
-    pending: JString<'_>,
+    pending: JString,
 ) {
     disarm_on_panic(|| {
         let text = |of: &JString<'_>| string(&env, of).unwrap_or_default();
@@ -63,10 +63,6 @@ extern "system" fn Java_dev_anrscope_StackSampler_answer(
 
 /// Records a notice.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_StackSampler_notice(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    text: JString<'_>,
-) {
+extern "system" fn Java_dev_anrscope_StackSampler_notice(env: EnvUnowned, _: JClass, text: JString) {
     record_notice(&env, &text);
 }

@@ -14,9 +14,9 @@ use crate::monitors::past::stack_bytes;
 /// has no stack bytes now.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_StackBytes_wipe(
-    env: EnvUnowned<'_>,
-    _: JClass<'_>,
-    path: JString<'_>,
+    env: EnvUnowned,
+    _: JClass,
+    path: JString,
     in_use: jboolean,
 ) -> jboolean {
     disarm_on_panic(|| {
