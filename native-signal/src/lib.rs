@@ -128,7 +128,7 @@ pub use judge::{
 };
 pub use mask::spawn_quiet;
 pub use mode::{Mode, PassiveReason, Uninstalled};
-pub use passive_watch::{PassiveWatch, SeenPassively};
+pub use passive_watch::PassiveWatch;
 pub use rescue::check_pending;
 pub use sensed::{Forwarded, Sensed};
 pub use sensor::{Config, Sensor, close_in_this_thread, install, install_quietly, open_in_this_thread};

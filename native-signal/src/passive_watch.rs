@@ -20,20 +20,6 @@ pub struct PassiveWatch {
     next_ns: u64,
 }
 
-/// A sign that the Signal Catcher was woken while the main thread was stalled, most likely by a SIGQUIT.
-///
-/// It says less than a [`crate::Sensed`]: not who sent it, and not for sure that it was SIGQUIT (a debugger that stops
-/// the process wakes the catcher too). The signal was not taken, and need not be forwarded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SeenPassively {
-    /// When it was detected, by the clock of the caller: up to a second, or the time between two ticks, after it happened.
-    pub time_ns: u64,
-    /// The catcher.
-    pub tid: i32,
-    /// Its voluntary context switches since the last check.
-    pub sleeps: u64,
-}
-
 impl PassiveWatch {
     /// A watch that has seen nothing yet.
     pub fn new() -> Self {
@@ -42,11 +28,19 @@ impl PassiveWatch {
 
     /// The main thread is still stalled. Checks at the first call of a stall, and at every call a second or
     /// more after the last check.
-    pub fn tick(&mut self, now_ns: u64) -> Option<SeenPassively> {
+    ///
+    /// Returns true if the Signal Catcher was woken since the last check, most likely by a SIGQUIT. That
+    /// says less than a [`crate::Sensed`]: not who sent it, and not for sure that it was SIGQUIT (a debugger that stops
+    /// the process wakes the catcher too). The signal was not taken, and need not be forwarded.
+    pub fn tick(&mut self, now_ns: u64) -> bool {
         if now_ns < self.next_ns {
-            return None;
+            return false;
         }
         self.next_ns = now_ns.saturating_add(CATCHER_CHECK_NS);
+        self.is_woken().unwrap_or(false)
+    }
+
+    fn is_woken(&mut self) -> Option<bool> {
         // A tid may be reused: the thread must still have the name.
         let known = self.last.filter(|&(tid, _)| matches!(catcher::is_still_there(tid), Ok(true)));
         let tid = match known {
@@ -55,9 +49,7 @@ impl PassiveWatch {
         };
         let sleeps = task::status(tid).ok().flatten()?.sleeps;
         self.last = Some((tid, sleeps));
-        let (_, before) = known?;
-        let grown = sleeps.checked_sub(before).filter(|&grown| grown > 0)?;
-        Some(SeenPassively { time_ns: now_ns, tid, sleeps: grown })
+        Some(known?.1 < sleeps)
     }
 
     /// The main thread has recovered: what the catcher does until the next stall is ignored.

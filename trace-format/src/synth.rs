@@ -17,6 +17,7 @@ const WORDS: usize = 1016;
 
 /// A recording under construction. Times are CLOCK_BOOTTIME ns.
 #[derive(Debug, Default)]
+#[must_use]
 pub struct RecordingBuilder {
     pid: u32,
     name: String,
@@ -184,7 +185,6 @@ impl ThreadBuilder {
 
 impl RecordingBuilder {
     /// A recording of process `pid`.
-    #[must_use]
     pub fn new(pid: u32, name: &str) -> Self {
         Self {
             pid,
@@ -196,56 +196,48 @@ impl RecordingBuilder {
     }
 
     /// Sets the process's uid.
-    #[must_use]
     pub fn uid(mut self, uid: u32) -> Self {
         self.process_uid = uid;
         self
     }
 
     /// Sets the method map's identity.
-    #[must_use]
     pub fn map_id(mut self, id: MapId) -> Self {
         self.map_id = id.0;
         self
     }
 
     /// Sets the clocks of the header.
-    #[must_use]
     pub fn start(mut self, clocks: Clocks) -> Self {
         self.start = clocks;
         self
     }
 
     /// Sets the last moment at which the process was seen alive.
-    #[must_use]
     pub fn last_alive(mut self, time: u64) -> Self {
         self.last_alive = time;
         self
     }
 
     /// Says that so many events found no room.
-    #[must_use]
     pub fn dropped(mut self, events: u64) -> Self {
         self.dropped = events;
         self
     }
 
     /// Sets the state word: 0 open, 1 ended, 2 disarmed.
-    #[must_use]
     pub fn state(mut self, state: u32) -> Self {
         self.state = state;
         self
     }
 
     /// Sets the format version, for tests of the version rule.
-    #[must_use]
     pub fn version(mut self, major: u16, minor: u16) -> Self {
         self.version = (major, minor);
         self
     }
 
     /// Rotates the main ring by this many blocks, as if it had wrapped.
-    #[must_use]
     pub fn rotate_main(mut self, blocks: usize) -> Self {
         self.main_ring_blocks = blocks;
         self
@@ -261,14 +253,12 @@ impl RecordingBuilder {
     }
 
     /// Adds the recorded main thread (its tid is the pid).
-    #[must_use]
     pub fn main(self, name: &str, fill: impl FnOnce(&mut ThreadBuilder)) -> Self {
         let pid = self.pid;
         self.add_thread(name, pid, true, fill)
     }
 
     /// Adds another thread.
-    #[must_use]
     pub fn thread(self, name: &str, tid: u32, fill: impl FnOnce(&mut ThreadBuilder)) -> Self {
         self.add_thread(name, tid, false, fill)
     }
@@ -282,21 +272,18 @@ impl RecordingBuilder {
     }
 
     /// Writes to the service ring.
-    #[must_use]
     pub fn service(mut self, fill: impl FnOnce(&mut ThreadBuilder)) -> Self {
         fill(&mut self.service);
         self
     }
 
     /// Appends a section.
-    #[must_use]
     pub fn section(mut self, kind: SectionKind, payload: &[u8]) -> Self {
         self.sections.extend_from_slice(&section::encode(kind, 1, payload));
         self
     }
 
     /// Adds a slot for native stacks in this state, with its bytes behind the state ([`crate::native_slot`]).
-    #[must_use]
     pub fn native_slot(mut self, state: u32, capture: &NativeStack) -> Self {
         let payload = capture.encode();
         let mut slot = vec![0; native_slot::LEN];

@@ -109,20 +109,14 @@ words! {
 impl Confidence {
     /// One step more.
     #[must_use]
-    pub const fn more(self) -> Self {
-        match self {
-            Self::Low => Self::Medium,
-            Self::Medium | Self::High => Self::High,
-        }
+    pub fn more(self) -> Self {
+        if self == Self::Low { Self::Medium } else { Self::High }
     }
 
     /// One step less.
     #[must_use]
-    pub const fn less(self) -> Self {
-        match self {
-            Self::High => Self::Medium,
-            Self::Medium | Self::Low => Self::Low,
-        }
+    pub fn less(self) -> Self {
+        if self == Self::High { Self::Medium } else { Self::Low }
     }
 }
 

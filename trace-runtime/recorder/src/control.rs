@@ -4,7 +4,7 @@
 use trace_format::event::{Change, Control, Event};
 use trace_format::layout::State;
 
-use crate::recorder::{self, Recorder};
+use crate::recorder::Recorder;
 use crate::time::coarse::{self, TIME};
 use crate::time::time_word::Pace;
 use crate::writing::switches;
@@ -74,11 +74,6 @@ pub fn clock() -> Option<Clock> {
 /// Whether recording is paused.
 pub fn is_paused() -> bool {
     TIME.pace() == Pace::Off && Recorder::active().is_some()
-}
-
-/// Sets whether only main joins the recording from here on. Threads that are recorded already go on.
-pub fn set_main_only(on: bool) {
-    recorder::set_main_only(on);
 }
 
 /// Ends recording for good: the file says that it ended in order.

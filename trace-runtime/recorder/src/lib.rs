@@ -73,9 +73,7 @@ mod ticker;
 pub mod time;
 pub mod writing;
 
-pub use control::{
-    Clock, clock, note_paused, note_resumed, pause, resume, set_clock, set_main_only, set_method, stop,
-};
+pub use control::{Clock, clock, note_paused, note_resumed, pause, resume, set_clock, set_method, stop};
 pub use files::file::Destination;
 pub use files::worker::{set_destination, wait_for_file};
 pub use marks::{copy_since, is_valid, mark_here, oldest_mark};
@@ -83,7 +81,7 @@ pub use memory::mark::{Mark, Overwritten};
 pub use memory::slice::Slice;
 pub use recorder::hooks::{Hooks, ThreadBody, Tick};
 pub use recorder::owners::address as lock_owners_address;
-pub use recorder::{Recorder, Threads, notice, text, text_of};
+pub use recorder::{Recorder, Threads, notice, set_main_only, text, text_of};
 pub use start::{Config, Prepared, StartError, prepare, start};
 pub use writing::events::{
     counter, enter, exit, focus, frame_begin, frame_end, mark, name_thread, stage_begin, stage_end,

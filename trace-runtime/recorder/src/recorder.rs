@@ -25,7 +25,7 @@ use crate::memory::texts::Interner;
 use crate::memory::writer::Writer;
 use crate::recorder::blocks::RingBlocks;
 use crate::recorder::hooks::Hooks;
-use crate::recorder::owners::Owners;
+use crate::recorder::owners::{OWNERS, Owners};
 use crate::time;
 use crate::time::time_word::Pace;
 use crate::time::{clock, coarse, fold};
@@ -49,8 +49,8 @@ const TOUCH_POOL: usize = 4;
 /// From here on only main joins the recording, although it records all threads.
 static MAIN_ONLY: AtomicBool = AtomicBool::new(false);
 
-/// Sets whether only main joins from here on. Threads that joined before go on.
-pub(crate) fn set_main_only(on: bool) {
+/// Sets whether only main joins the recording from here on. Threads that joined before go on.
+pub fn set_main_only(on: bool) {
     MAIN_ONLY.store(on, Ordering::Relaxed);
 }
 
@@ -66,7 +66,7 @@ pub struct Recorder {
     /// The mapping that has the thread table.
     table: Mutex<&'static Mapping>,
     pub(crate) texts: Interner,
-    pub(crate) owners: Owners,
+    pub(crate) owners: &'static Owners,
     pub(crate) pool: Pool,
     /// The kernel's tid of the recorded main thread.
     pub main_tid: u32,
@@ -102,7 +102,7 @@ impl Recorder {
         let service_gate = Box::leak(Box::new(Gate::new()));
         Self {
             texts: Interner::new(memory),
-            owners: Owners::process_wide(),
+            owners: &OWNERS,
             pool,
             main_tid,
             message_since: AtomicU64::new(Self::NO_LOOPER),

@@ -18,7 +18,7 @@
 //! # What runs where
 //! | on the watched thread | on one of the library's threads | on the host |
 //! | --- | --- | --- |
-//! | [`looper::Messages`], [`frame::Stages`], [`idle::IdleRun`]: fixed memory, no allocation, no lock, no system call | [`looper::Watch`], [`looper::History`]'s readers, [`frame::Scenes`], [`frame::Overlay`], [`startup::Starts`], [`foreground::Foreground`], [`stack::CallTree`], [`report`] | [`stack`], [`report`], and Matrix's own formulas in [`stack::matrix`], [`frame::matrix`] and [`matrix_04`] |
+//! | [`looper::Messages`], [`frame::Stages`]: fixed memory, no allocation, no lock, no system call | [`looper::Watch`], [`looper::History`]'s readers, [`frame::Scenes`], [`frame::Overlay`], [`startup::Starts`], [`foreground::Foreground`], [`stack::CallTree`], [`report`] | [`stack`], [`report`], and Matrix's own formulas in [`stack::matrix`], [`frame::matrix`] and [`matrix_04`] |
 //!
 //! # Units
 //! Times are nanoseconds of one clock (`_ns`) or, where Matrix's rule is in milliseconds, milliseconds of uptime (`_ms`). Names

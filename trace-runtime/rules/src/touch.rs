@@ -16,15 +16,6 @@ pub struct StallSample {
     pub sample: u64,
 }
 
-/// An event that waited too long.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TouchLag {
-    /// How long it waited, ms.
-    pub waited_ms: u64,
-    /// Main's stack, if one was taken between the event and its dispatch.
-    pub sample: Option<StallSample>,
-}
-
 /// Watches one process's touch events.
 #[derive(Debug, Default)]
 pub struct TouchWatch {
@@ -39,17 +30,20 @@ impl TouchWatch {
     }
 
     /// Checks an event that happened at `event_ms` and is dispatched at `now_ms`, both in ms of uptime. It is a lag if it waited
-    /// `threshold_ms` or more.
-    pub fn dispatched(&mut self, event_ms: u64, now_ms: u64, threshold_ms: u64) -> Option<TouchLag> {
-        let waited_ms = now_ms.saturating_sub(event_ms);
-        if waited_ms < threshold_ms
+    /// `threshold_ms` or more, and comes with main's stack if one was taken between the event and its dispatch.
+    pub fn dispatched(
+        &mut self,
+        event_ms: u64,
+        now_ms: u64,
+        threshold_ms: u64,
+    ) -> Option<Option<StallSample>> {
+        if now_ms.saturating_sub(event_ms) < threshold_ms
             || self.reported_ms.is_some_and(|reported| now_ms.saturating_sub(reported) < AGAIN_MS)
         {
             return None;
         }
         self.reported_ms = Some(now_ms);
-        let sample = self.newest.filter(|sample| (event_ms..=now_ms).contains(&sample.at_ms));
-        Some(TouchLag { waited_ms, sample })
+        Some(self.newest.filter(|sample| (event_ms..=now_ms).contains(&sample.at_ms)))
     }
 }
 
@@ -66,13 +60,10 @@ mod tests {
         assert_eq!(touch.dispatched(1_000, 2_999, LAG_MS), None);
         let sample = StallSample { at_ms: 12_000, sample: 5 };
         touch.stalled(sample);
-        assert_eq!(
-            touch.dispatched(10_500, 13_000, LAG_MS),
-            Some(TouchLag { waited_ms: 2_500, sample: Some(sample) })
-        );
+        assert_eq!(touch.dispatched(10_500, 13_000, LAG_MS), Some(Some(sample)));
         // A stack of another stall proves nothing.
         let later = touch.dispatched(20_000, 22_000, LAG_MS);
-        assert_eq!(later, Some(TouchLag { waited_ms: 2_000, sample: None }));
+        assert_eq!(later, Some(None));
     }
 
     #[test]

@@ -114,14 +114,15 @@ pub(crate) fn limits_changed() {
 /// What the rule asks for at a wake-up of a timer.
 pub(crate) fn poll(wakeup: Wakeup) -> Poll {
     let Wakeup { since_ns, is_suspicion, generation, now_ns, due_ns } = wakeup;
+    Poll { now_ns, begun_ns: since_ns, generation, unconfirmed: is_suspicion, due_ns, ..measured() }
+}
+
+/// How long the device has slept and the process has run, with nothing about a message.
+fn measured() -> Poll {
     Poll {
-        now_ns,
-        begun_ns: since_ns,
-        generation,
-        unconfirmed: is_suspicion,
-        due_ns,
         slept_ns: u64::try_from(clock::ahead()).unwrap_or(0),
         cpu_ns: clock::process_cpu(),
+        ..Poll::default()
     }
 }
 
@@ -141,10 +142,8 @@ pub(crate) fn decide(
 
 /// The timer's thread is about to sleep.
 pub(crate) fn sleeps() {
-    let now =
-        Wakeup { since_ns: 0, is_suspicion: false, generation: 0, now_ns: clock::boottime(), due_ns: 0 };
     if let Some(rule) = lock(&RULE).as_mut() {
-        rule.sleeps(poll(now));
+        rule.sleeps(Poll { now_ns: clock::boottime(), ..measured() });
     }
 }
 
@@ -153,9 +152,8 @@ pub(crate) fn frozen_ms(since: u64, at: u64) -> u64 {
     // The lock comes first: the timer is not due any more when it takes the lock itself to add its delay.
     let rule = lock(&RULE);
     let (Some(rule), Some(timer)) = (rule.as_ref(), TIMER.get()) else { return 0 };
-    let asked =
-        Wakeup { since_ns: since, is_suspicion: false, generation: 0, now_ns: at, due_ns: timer.due_ns() };
-    rule.frozen_ns(poll(asked)) / 1_000_000
+    let asked = Poll { now_ns: at, begun_ns: since, due_ns: timer.due_ns(), ..measured() };
+    rule.frozen_ns(asked) / 1_000_000
 }
 
 /// The timer, once it is created.

@@ -8,9 +8,10 @@
 //! wrapped since the message began and its first words are gone. The report shows what is left, seven
 //! eighths of the ring.
 
+use std::ops::Range;
 use std::sync::Mutex;
 
-use trace_rules::matrix_04::{MATRIX_04_FULL_KEY, Matrix04Limits, Matrix04Methods};
+use trace_rules::matrix_04::MATRIX_04_FULL_KEY;
 use trace_rules::report::{Issue, Matrix04Method, OldView};
 
 use crate::files::worker;
@@ -34,50 +35,39 @@ struct Entered {
 
 #[derive(Debug, Default)]
 struct State {
-    rule: Matrix04Methods,
     /// The page that is opening: its identity, when it was created, and the mark in main's record.
     opens: Option<(u64, u64, Option<Mark>)>,
     entered: Option<Entered>,
 }
 
-static STATE: Mutex<Option<State>> = Mutex::new(None);
+static STATE: Mutex<State> = Mutex::new(State { opens: None, entered: None });
 
 /// Notes that an activity is created. On main.
 pub(crate) fn created(activity: u64, at_ns: u64) {
     if is_enabled(Setting::OlderMethods) {
-        let mark = recorder::mark_here();
-        lock(&STATE).get_or_insert_default().created(activity, at_ns, mark);
+        lock(&STATE).opens = Some((activity, at_ns, recorder::mark_here()));
     }
 }
 
 /// Notes that its window has gained focus. On main.
 pub(crate) fn focused(activity: u64, class: &str, at_ns: u64) {
-    if is_enabled(Setting::OlderMethods)
-        && let Some(state) = lock(&STATE).as_mut()
-    {
-        state.rule.limits = Matrix04Limits {
-            enter_ms: number(Setting::EnterMs) as i64,
-            // 0.4 drops pages that took 6 s, but a page of 8 s matters more, not less. Above page_ms the
-            // user was away.
-            too_long_ms: number(Setting::PageMs) as i64,
-        };
-        state.focused(activity, class, at_ns);
+    if is_enabled(Setting::OlderMethods) {
+        // 0.4 drops pages that took 6 s, but a page of 8 s matters more, not less. Above page_ms the
+        // user was away.
+        let reported_ms = number(Setting::EnterMs) as i64..number(Setting::PageMs) as i64;
+        lock(&STATE).focused(activity, class, at_ns, reported_ms);
     }
 }
 
 /// Whether that page opened slowly and its views are to be counted.
 pub(crate) fn waits_for_views(activity: u64) -> bool {
-    lock(&STATE)
-        .as_ref()
-        .is_some_and(|state| state.entered.as_ref().is_some_and(|page| page.activity == activity))
+    lock(&STATE).entered.as_ref().is_some_and(|page| page.activity == activity)
 }
 
 /// Reports the page with its views: the deepest nesting, the root being 1, and how many below the root are
 /// not GONE.
 pub(crate) fn views(activity: u64, depth: u32, count: u32) {
-    let page =
-        lock(&STATE).as_mut().and_then(|state| state.entered.take_if(|page| page.activity == activity));
-    let Some(page) = page else { return };
+    let Some(page) = lock(&STATE).entered.take_if(|page| page.activity == activity) else { return };
     worker::then(Box::new(move || {
         let stack = calls::matrix_04_since(page.mark.as_ref(), page.created_ns, page.focused_ns);
         let view = OldView { depth, count, activity: &page.class };
@@ -91,19 +81,14 @@ pub(crate) fn views(activity: u64, depth: u32, count: u32) {
 }
 
 impl State {
-    fn created(&mut self, activity: u64, at_ns: u64, mark: Option<Mark>) {
-        self.rule.created(at_ns / MS, 0);
-        self.opens = Some((activity, at_ns, mark));
-    }
-
-    fn focused(&mut self, activity: u64, class: &str, at_ns: u64) {
+    fn focused(&mut self, activity: u64, class: &str, at_ns: u64, reported_ms: Range<i64>) {
         // 0.4 counts any page's focus as that of the one created last.
         let Some((_, created_ns, mark)) = self.opens.take_if(|opens| opens.0 == activity) else { return };
-        let issue = self.rule.focused(at_ns / MS, 0);
-        self.entered = issue.map(|issue| Entered {
+        let cost_ms = (at_ns / MS) as i64 - (created_ns / MS) as i64;
+        self.entered = reported_ms.contains(&cost_ms).then(|| Entered {
             activity,
             class: class.to_owned(),
-            cost_ms: issue.cost_ms,
+            cost_ms,
             created_ns,
             focused_ns: at_ns,
             mark,
@@ -111,8 +96,6 @@ impl State {
     }
 }
 
-/// Reports FULL for a message that has ended and began after `mark`. On main: one word of the ring is read,
-/// with the option on.
 #[inline]
 pub(crate) fn message_ended(mark: Option<&Mark>, begun_ns: u64, ended_ns: u64) {
     if is_enabled(Setting::OlderMethods)
@@ -141,14 +124,13 @@ fn full(begun_ns: u64, ended_ns: u64) {
 mod tests {
     use super::*;
 
-    fn entered(limits: Matrix04Limits, steps: &[(&str, u64, u64)]) -> Vec<(u64, i64)> {
+    fn entered(reported_ms: &Range<i64>, steps: &[(&str, u64, u64)]) -> Vec<(u64, i64)> {
         let mut state = State::default();
-        state.rule.limits = limits;
         let mut entered = Vec::new();
         for (step, activity, at_ms) in steps {
             match *step {
-                "created" => state.created(*activity, at_ms * MS, None),
-                _ => state.focused(*activity, "a.Page", at_ms * MS),
+                "created" => state.opens = Some((*activity, at_ms * MS, None)),
+                _ => state.focused(*activity, "a.Page", at_ms * MS, reported_ms.clone()),
             }
             entered.extend(state.entered.take().map(|page| (page.activity, page.cost_ms)));
         }
@@ -157,12 +139,13 @@ mod tests {
 
     #[test]
     fn a_page_enters_once_and_another_pages_focus_does_not_count() {
-        let limits = Matrix04Limits { enter_ms: 3_000, too_long_ms: 30_000 };
-        let of = |steps: &[_]| entered(limits, steps);
+        let of = |steps: &[_]| entered(&(3_000..30_000), steps);
         assert_eq!(of(&[("created", 1, 10), ("focus", 1, 3_009)]), []);
         assert_eq!(of(&[("created", 1, 10), ("focus", 1, 3_010), ("focus", 1, 9_000)]), [(1, 3_000)]);
         // The page below regains focus while the new one is opening.
         assert_eq!(of(&[("created", 2, 10), ("focus", 1, 4_000), ("focus", 2, 8_010)]), [(2, 8_000)]);
+        assert_eq!(of(&[("created", 1, 0), ("focus", 1, 29_999)]), [(1, 29_999)]);
+        assert_eq!(of(&[("created", 1, 0), ("focus", 1, 30_000)]), []);
         // A page that was replaced before it was shown.
         assert_eq!(of(&[("created", 1, 0), ("created", 2, 5_000), ("focus", 1, 6_000)]), []);
     }

@@ -81,7 +81,7 @@ pub(crate) fn set(key: &str, value: &str) -> Result<(), options::Refused> {
             });
             control::set_clock(if coarse { Clock::Coarse } else { Clock::Precise });
         }
-        Some(Setting::MainOnly) => control::set_main_only(options::is_enabled(Setting::MainOnly)),
+        Some(Setting::MainOnly) => recorder::set_main_only(options::is_enabled(Setting::MainOnly)),
         Some(Setting::MaxOverhead) => {
             overhead::set_max(options::number(Setting::MaxOverhead) as u32 * 100);
         }

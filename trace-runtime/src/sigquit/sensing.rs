@@ -8,8 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use native_signal::{
-    AskError, Counters, Displaced, Evidence, Forwarded, InstallError, Mode, PassiveWatch, SeenPassively,
-    Sensed, Sensor,
+    AskError, Counters, Displaced, Evidence, Forwarded, InstallError, Mode, PassiveWatch, Sensed, Sensor,
 };
 use thiserror::Error;
 use trace_format::event::{Event, Forward, Sigquit};
@@ -113,9 +112,12 @@ impl WhileStalled {
             // done since does not count.
             *self = Self { since, watch: sensor.passive_watch() };
         }
-        let Some(seen) = self.watch.as_mut().and_then(|watch| watch.tick(clock::boottime())) else { return };
+        let now_ns = clock::boottime();
+        if !self.watch.as_mut().is_some_and(|watch| watch.tick(now_ns)) {
+            return;
+        }
         if matches!(sensor.mode(), Mode::Passive { .. }) {
-            record(passive_evidence(&seen), Forward::Passive, sensor.counters());
+            record(passive_evidence(now_ns), Forward::Passive, sensor.counters());
         } else {
             // SIGQUIT was unblocked meanwhile, so the signal was captured.
             self.watch = None;
@@ -125,9 +127,9 @@ impl WhileStalled {
 
 /// What is known of a signal that was only observed: its sender is unknown, unless this process has just
 /// requested a dump.
-fn passive_evidence(seen: &SeenPassively) -> Evidence {
-    let mut evidence = Evidence { at_ns: seen.time_ns, ..Evidence::default() };
-    if verdict::may_be_self_requested(seen.time_ns) {
+fn passive_evidence(at_ns: u64) -> Evidence {
+    let mut evidence = Evidence { at_ns, ..Evidence::default() };
+    if verdict::may_be_self_requested(at_ns) {
         evidence.si_pid = std::process::id() as i32;
         evidence.si_uid = nix::unistd::getuid().as_raw();
     }

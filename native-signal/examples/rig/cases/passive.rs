@@ -163,26 +163,19 @@ fn simulate_watch(page: &'static Page) {
     let mut still = 0;
     wait_until("a catcher that sleeps", || {
         nap(5000);
-        still = if check().is_none() { still + 1 } else { 0 };
+        still = if check() { 0 } else { still + 1 };
         still == 20
     });
     page.reach(1);
     page.wait_allowed(2);
-    let mut seen = None;
-    wait_until("a check of the catcher", || {
-        seen = check();
-        seen.is_some()
-    });
-    let seen = seen.unwrap();
-    assert_eq!(i64::from(seen.tid), page.catcher_tid.load(Ordering::SeqCst));
-    assert!(seen.sleeps >= 1);
+    wait_until("a check of the catcher", check);
     // Signals between two stalls are not reported.
     let mut rested = PassiveWatch::new();
-    assert_eq!(rested.tick(1), None);
+    assert!(!rested.tick(1));
     rested.rest();
     page.reach(2);
     page.wait_allowed(3);
-    assert_eq!(rested.tick(1), None);
+    assert!(!rested.tick(1));
     open_in_this_thread().unwrap();
     assert!(sensor.passive_watch().is_none());
     page.reach(3);

@@ -108,15 +108,6 @@ struct Lost {
     stale: bool,
 }
 
-/// Whether a thread still owns the block that it writes to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kept {
-    /// It does.
-    Own,
-    /// It does not, and the block had this many words.
-    Lost(u32),
-}
-
 /// How a block is handed out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Handed {
@@ -232,13 +223,14 @@ impl Pool {
         Some(begun)
     }
 
-    /// Answers the poll for the thread at `place`: it writes.
-    pub(crate) fn keep(&self, place: u32) -> Kept {
+    /// Answers the poll for the thread at `place`: it writes. Returns how many words its block had, if it was taken from the thread
+    /// since.
+    pub(crate) fn keep(&self, place: u32) -> Option<u32> {
         let mut state = self.lock();
         let owner = &mut state.owners[place as usize];
         owner.silent_since = 0;
         owner.gate.answer(CLAIM);
-        owner.lost.take().map_or(Kept::Own, |lost| Kept::Lost(lost.words))
+        owner.lost.take().map(|lost| lost.words)
     }
 
     /// How many blocks were handed out so far.

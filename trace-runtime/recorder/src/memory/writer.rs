@@ -22,7 +22,6 @@ use trace_format::word;
 use crate::gate::{CLAIM, Gate, MIGRATE};
 use crate::memory::block::{self, BlockMemory, Life, RawBlock};
 use crate::memory::open_calls::OpenCallStack;
-use crate::memory::pool::Kept;
 use crate::memory::stale::{self, Stale};
 use crate::memory::storage::Migrated;
 use crate::time::fold;
@@ -47,9 +46,9 @@ pub(crate) trait BlockSource {
         &Stale::NONE
     }
 
-    /// Whether the writer still owns its block, which the pool may give away while the thread is silent.
-    fn keep(&mut self) -> Kept {
-        Kept::Own
+    /// Returns how many words the writer's block had, if the pool gave it away while the thread was silent.
+    fn keep(&mut self) -> Option<u32> {
+        None
     }
 
     /// Counts times that would have run back, and events that found no block, in the header, where they survive
@@ -210,7 +209,7 @@ impl Writer {
     /// Handles a claim of the pool: the block may have been given to another thread.
     #[cold]
     fn keep(&mut self, blocks: &mut impl BlockSource) {
-        if let Kept::Lost(words) = blocks.keep() {
+        if let Some(words) = blocks.keep() {
             self.base += u64::from(words);
             self.sequence += 1;
             self.open.forget();

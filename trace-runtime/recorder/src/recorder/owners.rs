@@ -10,16 +10,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const SLOTS: usize = 4096;
 
-/// Identity of a lock → uid of the thread that owns it.
-#[derive(Debug)]
-pub(crate) struct Owners {
-    table: &'static Table,
-}
-
-/// The slots, and the count behind them.
+/// Identity of a lock → uid of the thread that owns it: the slots, and the count after them.
 #[derive(Debug)]
 #[repr(C)]
-struct Table {
+pub(crate) struct Owners {
     slots: [Slot; SLOTS],
     /// Owned locks whose owner was forgotten because another lock took their slot.
     evicted: AtomicU64,
@@ -37,13 +31,7 @@ struct Slot {
 
 /// The recorder's table. Zero pages until a lock takes one: memory that is allocated at the start of an app
 /// is written to there.
-static RECORDERS_TABLE: Table = Table::free();
-
-impl Table {
-    const fn free() -> Self {
-        Self { slots: [const { Slot::free() }; SLOTS], evicted: AtomicU64::new(0) }
-    }
-}
+pub(crate) static OWNERS: Owners = Owners::free();
 
 impl Slot {
     const fn free() -> Self {
@@ -52,15 +40,14 @@ impl Slot {
 }
 
 impl Owners {
-    /// The process's table.
-    pub(crate) fn process_wide() -> Self {
-        Self { table: &RECORDERS_TABLE }
+    const fn free() -> Self {
+        Self { slots: [const { Slot::free() }; SLOTS], evicted: AtomicU64::new(0) }
     }
 
     fn slot(&self, lock: u64) -> &Slot {
         // Fibonacci hashing: identity hashes and addresses differ in their low bits only.
         let hash = lock.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 52;
-        &self.table.slots[hash as usize % SLOTS]
+        &self.slots[hash as usize % SLOTS]
     }
 
     /// The uid of the thread that owns `lock`, 0 if unknown.
@@ -78,7 +65,7 @@ impl Owners {
             return;
         }
         if slot.owner.swap(0, Ordering::AcqRel) != 0 && slot.lock.load(Ordering::Relaxed) != lock {
-            self.table.evicted.fetch_add(1, Ordering::Relaxed);
+            self.evicted.fetch_add(1, Ordering::Relaxed);
         }
         slot.lock.store(lock, Ordering::Relaxed);
         slot.depth.store(1, Ordering::Relaxed);
@@ -87,20 +74,15 @@ impl Owners {
 
     /// The threads that own a lock, by uid, sorted. Searches the whole table: not on a thread of the app.
     pub(crate) fn owners(&self) -> Vec<u32> {
-        let mut owners: Vec<u32> = self
-            .table
-            .slots
-            .iter()
-            .map(|slot| slot.owner.load(Ordering::Relaxed))
-            .filter(|uid| *uid > 0)
-            .collect();
+        let all = self.slots.iter().map(|slot| slot.owner.load(Ordering::Relaxed));
+        let mut owners: Vec<u32> = all.filter(|uid| *uid > 0).collect();
         owners.sort_unstable();
         owners
     }
 
     /// How many owned locks were forgotten under pressure.
     pub(crate) fn evicted(&self) -> u64 {
-        self.table.evicted.load(Ordering::Relaxed)
+        self.evicted.load(Ordering::Relaxed)
     }
 
     /// Notes that the calling thread `uid` has left `lock` altogether.
@@ -125,15 +107,15 @@ impl Owners {
 /// then the count of forgotten owners (8).
 #[must_use]
 pub fn address() -> usize {
-    std::ptr::from_ref(&RECORDERS_TABLE).addr()
+    std::ptr::from_ref(&OWNERS).addr()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn owners() -> Owners {
-        Owners { table: Box::leak(Box::new(Table::free())) }
+    fn owners() -> Box<Owners> {
+        Box::new(Owners::free())
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{Ordering, fence};
 
-use crate::memory::pool::Kept;
 use crate::memory::stale::Stale;
 use crate::memory::storage::Migrated;
 use crate::memory::writer::BlockSource;
@@ -64,7 +63,7 @@ impl BlockSource for PoolBlocks {
         &self.stale
     }
 
-    fn keep(&mut self) -> Kept {
+    fn keep(&mut self) -> Option<u32> {
         self.recorder.pool.keep(self.place)
     }
 

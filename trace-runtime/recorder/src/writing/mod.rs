@@ -23,3 +23,5 @@ pub(crate) mod short_calls;
 pub mod switches;
 pub mod thread;
 pub mod waits;
+
+pub use seats::is_gone;

@@ -70,8 +70,8 @@ impl<W: 'static> Seats<W> {
     }
 }
 
-/// Whether this process has no such thread: signal 0 only asks (man 2 tgkill).
-fn is_gone(tid: u32) -> bool {
+/// Returns true if this process has no such thread: signal 0 only asks (man 2 tgkill).
+pub fn is_gone(tid: u32) -> bool {
     // SAFETY: three numbers.
     let sent = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid as libc::pid_t, 0) };
     sent != 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)

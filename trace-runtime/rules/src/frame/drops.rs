@@ -27,13 +27,7 @@ impl Level {
     /// Returns the level's colour in the overlay as 0xRRGGBB, from green to red.
     #[must_use]
     pub fn rgb(self) -> u32 {
-        match self {
-            Level::Best => 0x0043_A047,
-            Level::Normal => 0x0076_8A1E,
-            Level::Middle => 0x00F9_A825,
-            Level::High => 0x00EF_6C00,
-            Level::Frozen => 0x00C6_2828,
-        }
+        [0x0043_A047, 0x0076_8A1E, 0x00F9_A825, 0x00EF_6C00, 0x00C6_2828][self as usize]
     }
 }
 

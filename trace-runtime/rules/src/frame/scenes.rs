@@ -77,8 +77,6 @@ pub struct SceneReport {
     pub counts: Counts,
     /// Frames per second of active time, in hundredths.
     pub centi_fps: u32,
-    /// The active time, ns.
-    pub active_ns: u64,
     /// Matrix 2.1's figure, one over the mean latency, if it has one.
     pub head_fps: Option<f32>,
     /// The mean of each metric, ns.
@@ -124,7 +122,6 @@ impl Sums {
             count: self.count,
             counts: self.counts,
             centi_fps: self.fps.centi_fps(),
-            active_ns: self.fps.active_ns(),
             head_fps: self.head.fps(),
             metrics: self.metrics.map(|sum| sum / count),
             dropped_thousandths: self.dropped_thousandths / count,

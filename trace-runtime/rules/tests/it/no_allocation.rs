@@ -4,7 +4,6 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use trace_rules::frame::{Stage, Stages};
-use trace_rules::idle::IdleRun;
 use trace_rules::looper::{HISTORY, Lines, Messages, Tag};
 
 struct Counting;
@@ -59,8 +58,8 @@ fn a_message_allocates_nothing() {
 }
 
 #[test]
-fn a_frame_a_line_and_an_idle_handler_allocate_nothing() {
-    let (stages, idle, mut lines) = (Stages::default(), IdleRun::default(), Lines::default());
+fn a_frame_and_a_line_allocate_nothing() {
+    let (stages, mut lines) = (Stages::default(), Lines::default());
     let mut frames = 0;
     let count = allocations(|| {
         for n in 1..100_000u64 {
@@ -71,8 +70,6 @@ fn a_frame_a_line_and_an_idle_handler_allocate_nothing() {
                 stages.stage(n * 1_000 + at as u64, *stage, n % 2 == 0);
             }
             frames += u64::from(stages.message_end(n * 1_000 + 9, 0).is_some());
-            idle.begin(1, n * 1_000 + 10);
-            std::hint::black_box(idle.end(n * 1_000 + 20));
         }
     });
     assert_eq!((count, frames), (0, 99_999));

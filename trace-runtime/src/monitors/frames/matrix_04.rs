@@ -53,7 +53,6 @@ impl Matrix04Frames {
             count: report.frames.iter().sum(),
             counts: Counts { frames: report.frames, dropped: report.dropped },
             centi_fps: (report.fps * 100.0).round() as u32,
-            active_ns: 0,
             head_fps: None,
             metrics: [0; METRICS],
             dropped_thousandths: 0,

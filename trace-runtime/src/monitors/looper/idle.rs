@@ -1,10 +1,11 @@
 //! Idle handlers: a slice for each, and a report for one that does not return in time.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use native_signal::{StallTimer, Wakeup};
 use trace_format::event::{Event, TextId};
-use trace_rules::idle::{self, IdleRun};
+use trace_rules::idle;
 use trace_rules::looper::{Limits, ProcessState, Watch};
 use trace_rules::report::{Issue, LagKind, StackStyle};
 
@@ -17,7 +18,7 @@ use crate::monitors::{app_state, reports};
 use crate::time::clock;
 use crate::writing::events::record;
 
-static RUN: IdleRun = IdleRun::new();
+static BEGUN: AtomicU64 = AtomicU64::new(0);
 static TIMER: OnceLock<Option<StallTimer>> = OnceLock::new();
 
 /// The age at which a handler is first polled, ms.
@@ -28,7 +29,7 @@ const TICK_MS: u64 = 100;
 /// Records that a handler of this class begins. On main.
 pub(crate) fn begin(class: TextId) {
     let Some(now) = record(&Event::IdleBegin(class).encode()) else { return };
-    RUN.begin(class.0, now);
+    BEGUN.store(now.max(1), Ordering::Release);
     if let Some(timer) = TIMER.get_or_init(start_timer) {
         timer.message_begin(now);
     }
@@ -36,8 +37,8 @@ pub(crate) fn begin(class: TextId) {
 
 /// Records that the handler returned or threw.
 pub(crate) fn end() {
-    let now = record(&Event::IdleEnd.encode());
-    RUN.end(now.unwrap_or(0));
+    record(&Event::IdleEnd.encode());
+    BEGUN.store(0, Ordering::Release);
     if let Some(Some(timer)) = TIMER.get() {
         timer.message_end();
     }
@@ -72,7 +73,7 @@ fn poll(watch: &mut Watch, wakeup: Wakeup) -> u64 {
             if answer.debugger {
                 return;
             }
-            let still = RUN.begun_ns() == wakeup.since_ns;
+            let still = BEGUN.load(Ordering::Acquire) == wakeup.since_ns;
             let stack = java_stack::styled(if still { &answer.stack } else { "" }, StackStyle::Whole);
             let kind = LagKind::IdleHandler;
             reports::report(&Issue::Lag { kind, scene: &scene, thread_stack: &stack, foreground });

@@ -50,8 +50,8 @@ pub(crate) fn dispatched(event_ms: u64, now_ms: u64) {
     }
     // Rare from here on: the lock and the rest delay an event that is delayed already.
     let lag = with(|rule, stack| {
-        let touch = rule.dispatched(event_ms, now_ms, threshold_ms)?;
-        let known = touch.sample.filter(|sample| sample.sample == stack.0).map(|_| stack.1.clone());
+        let sample = rule.dispatched(event_ms, now_ms, threshold_ms)?;
+        let known = sample.filter(|sample| sample.sample == stack.0).map(|_| stack.1.clone());
         Some(known.unwrap_or_default())
     });
     if let Some(thread_stack) = lag {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::monitors::app_state;
 use crate::monitors::config::redact;
 use crate::recorder::notice;
+use crate::writing::is_gone;
 use crate::writing::thread::gettid;
 
 /// The most threads that are watched at a time.
@@ -191,13 +192,6 @@ pub(super) fn named(tid: u32) -> String {
     let name = std::fs::read_to_string(path).unwrap_or_default();
     let name = redact::thread(name.trim_end());
     ["thread ", &name, " (tid ", &number, ")"].concat()
-}
-
-/// Whether this process has no such thread: signal 0 only asks (man 2 tgkill).
-fn is_gone(tid: u32) -> bool {
-    // SAFETY: three numbers.
-    let sent = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid as libc::pid_t, 0) };
-    sent != 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
 }
 
 #[cfg(test)]

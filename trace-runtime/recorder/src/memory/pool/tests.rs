@@ -107,14 +107,14 @@ fn a_new_thread_gets_the_block_of_the_one_that_is_silent_longest() {
     let threads = pool.threads(4);
     pool.poll(&[]);
     // The first two are heard again, and are silent again later.
-    assert_eq!([pool.pool.keep(threads[0].0), pool.pool.keep(threads[1].0)], [Kept::Own; 2]);
+    assert_eq!([pool.pool.keep(threads[0].0), pool.pool.keep(threads[1].0)], [None; 2]);
     pool.poll(&[]);
     let late = pool.threads(4);
     let taken: Vec<_> = late.iter().map(|(_, number)| *number).collect();
     assert_eq!(taken, [2, 3, 0, 1].map(|thread: usize| threads[thread].1));
     // All of them go on, each with a block of another one.
-    assert_eq!(pool.pool.keep(threads[2].0), Kept::Lost(5));
-    assert_eq!(pool.pool.keep(threads[2].0), Kept::Own, "reported once");
+    assert_eq!(pool.pool.keep(threads[2].0), Some(5));
+    assert_eq!(pool.pool.keep(threads[2].0), None, "reported once");
     assert_eq!(pool.take(threads[2].0), None, "those that have one wrote just now");
     pool.poll(&[]);
     assert_eq!(pool.take(threads[2].0), Some(taken[0]));
@@ -130,7 +130,7 @@ fn threads_that_hold_locks_keep_their_block_unless_half_of_the_pool_is_theirs() 
         pool.poll(&[3, 99]);
         assert!(pool.threads(3).iter().all(|(_, number)| *number != held));
     }
-    assert_eq!(pool.pool.keep(holder), Kept::Own);
+    assert_eq!(pool.pool.keep(holder), None);
     pool.poll(&[7, 99]);
     assert_eq!(pool.threads(1)[0].1, held, "all of them hold locks");
 }
@@ -171,7 +171,7 @@ fn a_block_that_java_wrote_to_is_reused_behind_what_java_may_still_store() {
     pool.poll(&[]);
     let third = pool.join().unwrap();
     assert_eq!(pool.hand(third).unwrap().stale.end(), 7, "the second one had not granted it");
-    assert_eq!(pool.pool.keep(first), Kept::Lost(5));
+    assert_eq!(pool.pool.keep(first), Some(5));
     pool.poll(&[]);
     assert_eq!(pool.hand(first).unwrap().stale.end(), 0, "its former owner was seen elsewhere");
 }
