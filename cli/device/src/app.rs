@@ -83,12 +83,12 @@ impl App {
     /// Creates a handle to the app `package` of `user` on `device`. The app need not be installed.
     ///
     /// # Errors
-    /// [`Error::BadName`] if `package` is not a valid package name.
+    /// If `package` is not a valid package name.
     pub fn new(device: Device, package: &str, user: u32) -> Result<Self, Error> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
         if package.is_empty() || package.starts_with('.') || !package.chars().all(plain) {
             let expected = "a package is letters, digits, dots and underscores";
-            return Err(Error::BadName { kind: "a package", name: package.into(), expected });
+            return Err(Error::bad_name("a package", package, expected));
         }
         Ok(Self { device, package: package.into(), user })
     }

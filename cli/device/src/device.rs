@@ -96,7 +96,7 @@ impl Device {
         });
         let (code, stderr) = ended.map_err(|fault| match fault {
             Fault::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-                Error::TooMuch { doing: doing(), limit: MAX_TEXT }
+                Error::too_much(&doing(), MAX_TEXT)
             }
             fault => self.server.link_error(doing(), fault),
         })?;

@@ -71,33 +71,6 @@ pub enum Error {
         /// The error of the connection.
         source: io::Error,
     },
-    /// The program `adb`, which starts a server, was not found.
-    NoAdb,
-    /// `adb start-server` failed or did not end.
-    NotStarted {
-        /// The adb that was run.
-        program: PathBuf,
-        /// How it failed.
-        what: String,
-    },
-    /// An environment variable holds an invalid server address.
-    BadAddress {
-        /// The variable.
-        variable: &'static str,
-        /// Its value.
-        value: String,
-        /// The values that it may have.
-        expected: &'static str,
-    },
-    /// A name that was given is invalid.
-    BadName {
-        /// What it should name.
-        kind: &'static str,
-        /// The name.
-        name: String,
-        /// The form of a valid name.
-        expected: &'static str,
-    },
     /// The connection to the server or the device failed.
     Link {
         /// What the client was doing.
@@ -108,8 +81,6 @@ pub enum Error {
     },
     /// No device is connected.
     NoDevice,
-    /// More than one device is connected and none was chosen. The field holds their serials.
-    SeveralDevices(Vec<String>),
     /// The chosen device is not connected.
     NoSuchDevice {
         /// The chosen serial.
@@ -135,22 +106,6 @@ pub enum Error {
         /// What it printed.
         message: String,
     },
-    /// The device answered something else than was expected.
-    UnexpectedAnswer {
-        /// What the client was doing.
-        doing: String,
-        /// The answer.
-        answer: String,
-        /// The form of a valid answer.
-        expected: &'static str,
-    },
-    /// The device's answer is longer than any valid answer.
-    TooMuch {
-        /// What the client was doing.
-        doing: String,
-        /// The limit, bytes.
-        limit: usize,
-    },
     /// A recording is longer than allowed, or than the free space on the disk.
     TooLarge {
         /// The recording.
@@ -166,15 +121,6 @@ pub enum Error {
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
-    },
-    /// A file that was given cannot be installed.
-    NotInstallable {
-        /// Its path.
-        path: PathBuf,
-        /// What is wrong with it.
-        what: &'static str,
-        /// What the user can do about it.
-        cure: &'static str,
     },
     /// The device's package manager refused.
     PackageManager {
@@ -199,6 +145,14 @@ pub enum Error {
         /// The checksum of the file on the device.
         expected: u32,
     },
+    /// Any other failure, which no caller tells apart: a name or an address that is invalid, a file that is no APK, an adb
+    /// that does not start, an answer that is not valid.
+    Other {
+        /// What is wrong.
+        found: String,
+        /// What the user can do about it, if that is known.
+        cure: Option<Cow<'static, str>>,
+    },
 }
 
 impl Error {
@@ -206,36 +160,43 @@ impl Error {
         Self::Link { doing: doing.into(), fault: fault.into() }
     }
 
+    pub(crate) fn other(found: impl Into<String>, cure: impl Into<Cow<'static, str>>) -> Self {
+        Self::Other { found: found.into(), cure: Some(cure.into()) }
+    }
+
+    /// The error of a name that was given and is not `kind`'s; `expected` is the form of a valid one.
+    pub(crate) fn bad_name(kind: &str, name: &str, expected: &'static str) -> Self {
+        Self::other(format!("{name:?} is not the name of {kind}"), expected)
+    }
+
+    /// The error of an answer that is longer than any valid one, of at most `limit` bytes.
+    pub(crate) fn too_much(doing: &str, limit: usize) -> Self {
+        let found = format!("{doing}: the answer is longer than {limit} bytes, which is not a valid answer");
+        Self::Other { found, cure: None }
+    }
+
+    /// The error of an answer other than `expected`.
+    pub(crate) fn unexpected(doing: &str, answer: &str, expected: &str) -> Self {
+        let found = format!("{doing}: the device answered {answer:?}, expected {expected}");
+        Self::Other { found, cure: None }
+    }
+
     /// Returns what is wrong, without the cure.
     #[must_use]
     pub fn found(&self) -> String {
         match self {
             Self::NoServer { address, source } => format!("no adb server answers at {address} ({source})"),
-            Self::NoAdb => "the program adb was not found".to_owned(),
-            Self::NotStarted { program, what } => {
-                format!("{} start-server failed ({what})", program.display())
-            }
-            Self::BadAddress { variable, value, .. } => format!("{variable}={value} is not a server address"),
-            Self::BadName { kind, name, .. } => format!("{name:?} is not the name of {kind}"),
             Self::Link { doing, fault } => format!("{doing}: {fault}"),
             Self::NoDevice => "no device is connected".to_owned(),
-            Self::SeveralDevices(_) => "several devices are connected".to_owned(),
             Self::NoSuchDevice { serial, .. } => format!("no device {serial} is connected"),
             Self::NotReady { serial, state, .. } => format!("device {serial} is {state}"),
             Self::Command { doing, code, message } => {
                 format!("on the device, {doing} failed with exit code {code}: {message}")
             }
-            Self::UnexpectedAnswer { doing, answer, expected } => {
-                format!("{doing}: the device answered {answer:?}, expected {expected}")
-            }
-            Self::TooMuch { doing, limit } => {
-                format!("{doing}: the answer is longer than {limit} bytes, which is not a valid answer")
-            }
             Self::TooLarge { name, size, limit } => {
                 format!("{name}: the device reports {size} bytes, more than the limit of {limit}")
             }
             Self::File { path, source } => format!("{}: {source}", path.display()),
-            Self::NotInstallable { path, what, .. } => format!("{}: {what}", path.display()),
             Self::PackageManager { doing, failure } => failure.found(doing),
             Self::Disconnected { serial, doing } => {
                 format!("device {serial} disconnected, or closed the connection, while {doing}")
@@ -244,6 +205,7 @@ impl Error {
                 "{name}: the bytes that arrived twice differ from those on the device (checksum {actual:08x}, expected \
                  {expected:08x})"
             ),
+            Self::Other { found, .. } => found.clone(),
         }
     }
 
@@ -252,16 +214,9 @@ impl Error {
     pub fn cure(&self) -> Option<Cow<'static, str>> {
         Some(Cow::Borrowed(match self {
             Self::NoServer { .. } => "start one with `adb start-server`",
-            Self::NoAdb => "install Android's platform tools and put them on PATH, or set ANDROID_HOME",
-            Self::NotStarted { .. } => "run it by hand to see why",
-            Self::BadAddress { expected, .. } => return Some(format!("use {expected}").into()),
-            Self::BadName { expected, .. } => expected,
             Self::Link { fault, .. } => fault.cure()?,
             Self::NoDevice => {
                 "plug one in and allow USB debugging (Settings, Developer options), or `adb connect HOST:PORT`"
-            }
-            Self::SeveralDevices(known) => {
-                return Some(format!("choose one with -s: {}", known.join(", ")).into());
             }
             Self::NoSuchDevice { known, .. } if known.is_empty() => {
                 "no other device is connected: plug it in and allow USB debugging"
@@ -272,13 +227,10 @@ impl Error {
             Self::NotReady { cure, .. } => cure,
             Self::TooLarge { .. } => "make room on the disk, or raise --max-size",
             Self::WrongSum { .. } => "try another cable or port",
-            Self::NotInstallable { cure, .. } => cure,
             Self::PackageManager { failure, .. } => return failure.cure(),
             Self::Disconnected { .. } => "check the cable and `adb devices`, then run the same command again",
-            Self::Command { .. }
-            | Self::UnexpectedAnswer { .. }
-            | Self::TooMuch { .. }
-            | Self::File { .. } => return None,
+            Self::Other { cure, .. } => return cure.clone(),
+            Self::Command { .. } | Self::File { .. } => return None,
         }))
     }
 

@@ -27,7 +27,7 @@ use apk::Apk;
 use manager::PackageManager;
 
 /// How an app is installed. An installed version is replaced, and an app that is marked `testOnly` is accepted (`-r -t`).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// The user for whom the app is installed; `None` for all users.
     pub user: Option<u32>,
@@ -39,18 +39,6 @@ pub struct Options {
     pub uninstall_first: bool,
     /// The longest time for which the device may be silent while it takes data, verifies and installs.
     pub wait: Duration,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            user: None,
-            grant: false,
-            downgrade: false,
-            uninstall_first: false,
-            wait: Duration::from_secs(300),
-        }
-    }
 }
 
 impl Options {
@@ -131,8 +119,8 @@ pub struct Installed {
 /// it is connected.
 ///
 /// # Errors
-/// [`Error::PackageManager`] if the device refuses, [`Error::Disconnected`] if it goes away, and
-/// [`Error::NotInstallable`] or [`Error::File`] for a file that cannot be sent.
+/// [`Error::PackageManager`] if the device refuses, [`Error::Disconnected`] if it goes away, and others for a file that cannot
+/// be sent.
 pub fn install(
     device: &Device,
     apks: &[PathBuf],

@@ -47,7 +47,7 @@ fn is_component(line: &str, package: &str) -> bool {
 pub fn start(app: &App, component: &str, restart: bool) -> Result<Launch, Error> {
     if !is_component(component, app.package()) {
         let expected = "an activity is PACKAGE/CLASS with the app's own package";
-        return Err(Error::BadName { kind: "an activity of the app", name: component.into(), expected });
+        return Err(Error::bad_name("an activity of the app", component, expected));
     }
     let restart = if restart { "-S " } else { "" };
     // A class name may contain a $.

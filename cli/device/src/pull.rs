@@ -83,7 +83,7 @@ pub fn pull(
     // The fields of `Remote` are public.
     if !is_plain(&remote.name) {
         let expected = "a recording is letters, digits, `.`, `_` and `-`, and ends in .anrscope";
-        return Err(Error::BadName { kind: "a recording", name: remote.name.clone(), expected });
+        return Err(Error::bad_name("a recording", &remote.name, expected));
     }
     fs::create_dir_all(directory).map_err(|source| Error::File { path: directory.into(), source })?;
     let pull = Pull { app, remote, directory, limit };
@@ -164,8 +164,7 @@ impl Pull<'_> {
         }
         let mut words = output.stdout.split_whitespace();
         let original = self.original(copy, words.next(), words.next(), words.next());
-        let expected = "a checksum and a length";
-        original.ok_or_else(|| self.unexpected(output.stdout, expected))
+        original.ok_or_else(|| Error::unexpected(&self.doing(), &output.stdout, "a checksum and a length"))
     }
 
     /// Returns the file to read from the app's provider, which makes copies and checksums itself.
@@ -180,7 +179,7 @@ impl Pull<'_> {
         let original = self.original(format!(".pull-{id}"), state, sum, size);
         let original = original.filter(|original| column(row, "name") == Some(original.name.as_str()));
         let expected = "a row with a name, a size, a checksum and a state";
-        original.ok_or_else(|| self.unexpected(output.stdout, expected))
+        original.ok_or_else(|| Error::unexpected(&self.doing(), &output.stdout, expected))
     }
 
     /// Returns the file to read, from what the device says after it has made the `copy`, or not: the state of the recording, its
@@ -196,10 +195,6 @@ impl Pull<'_> {
         let copied = state == "copy";
         let name = if copied { copy } else { self.remote.name.clone() };
         Some(Original { name, sum, size, copied, live: state != "still" })
-    }
-
-    fn unexpected(&self, answer: String, expected: &'static str) -> Error {
-        Error::UnexpectedAnswer { doing: self.doing(), answer, expected }
     }
 
     /// Removes the copy, even after Ctrl-C. Returns its name if that failed.

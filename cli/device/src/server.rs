@@ -35,8 +35,6 @@ pub struct ListedDevice {
     pub serial: String,
     /// Its state: `device` if it can be used, else `unauthorized`, `offline`, `no permissions`, ...
     pub state: String,
-    /// Its model, if the server reports it.
-    pub model: Option<String>,
 }
 
 impl ListedDevice {
@@ -78,10 +76,11 @@ impl Server {
     /// ```
     ///
     /// # Errors
-    /// [`Error::BadAddress`] if a variable holds an invalid address.
+    /// If a variable holds an invalid address.
     pub fn from_environment(environment: Environment<'_>, timeouts: Timeouts) -> Result<Self, Error> {
-        let bad =
-            |variable, value: &str, expected| Error::BadAddress { variable, value: value.into(), expected };
+        let bad = |variable, value: &str, expected| {
+            Error::other(format!("{variable}={value} is not a server address"), format!("use {expected}"))
+        };
         let port_of = |text: &str| text.parse::<u16>().ok().filter(|port| *port > 0);
         if let Some(socket) = environment("ADB_SERVER_SOCKET").filter(|socket| !socket.is_empty()) {
             let expected = "tcp:PORT or tcp:HOST:PORT";
@@ -209,8 +208,14 @@ impl Server {
                 if matches!(self.host.as_str(), "127.0.0.1" | "localhost" | "::1") => {}
             Err(error) => return Err(error),
         }
-        let program = find_adb(environment).ok_or(Error::NoAdb)?;
-        let failed = |what: String| Error::NotStarted { program: program.clone(), what };
+        let program = find_adb(environment).ok_or_else(|| {
+            let cure = "install Android's platform tools and put them on PATH, or set ANDROID_HOME";
+            Error::other("the program adb was not found", cure)
+        })?;
+        let failed = |what: String| {
+            let found = format!("{} start-server failed ({what})", program.display());
+            Error::other(found, "run it by hand to see why")
+        };
         let mut child = Command::new(&program)
             .args(["-P", &self.port.to_string(), "start-server"])
             .stdin(Stdio::null())
@@ -241,7 +246,7 @@ impl Server {
     /// If it is not connected, or several are, or it cannot be used; the error says what to do.
     pub fn choose(&self, serial: Option<&str>) -> Result<ListedDevice, Error> {
         let devices = self.devices()?;
-        let serials = || devices.iter().map(|device| device.serial.clone()).collect();
+        let serials = || devices.iter().map(|device| device.serial.clone()).collect::<Vec<_>>();
         let found = match (serial, devices.as_slice()) {
             (Some(serial), _) => devices
                 .iter()
@@ -249,7 +254,10 @@ impl Server {
                 .ok_or_else(|| Error::NoSuchDevice { serial: serial.into(), known: serials() })?,
             (None, []) => return Err(Error::NoDevice),
             (None, [one]) => one,
-            (None, _) => return Err(Error::SeveralDevices(serials())),
+            (None, _) => {
+                let cure = format!("choose one with -s: {}", serials().join(", "));
+                return Err(Error::other("several devices are connected", cure));
+            }
         };
         match found.cure() {
             None => Ok(found.clone()),
@@ -304,8 +312,7 @@ fn listed(line: &str) -> Option<ListedDevice> {
     } else {
         rest.split_whitespace().next().unwrap_or_default()
     };
-    let model = rest.split_whitespace().find_map(|word| word.strip_prefix("model:"));
-    Some(ListedDevice { serial: serial.into(), state: state.into(), model: model.map(str::to_owned) })
+    Some(ListedDevice { serial: serial.into(), state: state.into() })
 }
 
 /// Returns the path of the program adb: on `PATH`, or below `ANDROID_HOME` or `ANDROID_SDK_ROOT`.
@@ -352,7 +359,7 @@ mod tests {
     fn devices_in_every_state_are_parsed() {
         let of = |line| listed(line).unwrap();
         let device = of("127.0.0.1:42153        device product:p model:Pixel_8 device:d transport_id:1");
-        assert_eq!((device.state.as_str(), device.model.as_deref()), ("device", Some("Pixel_8")));
+        assert_eq!(device.state, "device");
         assert!(device.cure().is_none());
         let refused = of(
             "????????????  no permissions (missing udev rules? user is in the plugdev group); see [http://developer.android.com/tools/device.html] usb:1-1",

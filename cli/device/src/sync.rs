@@ -7,31 +7,8 @@ use crate::wire;
 
 /// The longest piece of a file that the protocol allows, bytes.
 const MAX_DATA: usize = 64 << 10;
-/// The longest name or message that is accepted, bytes.
-const MAX_NAME: usize = 4 << 10;
-/// The most files of a directory that are accepted.
-const MAX_ENTRIES: usize = 100_000;
-
-/// The metadata of a file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stat {
-    /// Type and permissions, as in Linux's `st_mode`; 0 if the file does not exist or access is denied.
-    pub mode: u32,
-    /// Its size modulo 2^32, bytes.
-    pub size: u32,
-    /// When it was last modified, seconds since 1970.
-    pub modified: u32,
-}
-
-/// A file in a directory.
-#[non_exhaustive]
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Entry {
-    /// Its name.
-    pub name: String,
-    /// Its metadata.
-    pub stat: Stat,
-}
+/// The longest message that is accepted, bytes.
+const MAX_MESSAGE: usize = 4 << 10;
 
 /// A session of the file service.
 #[derive(Debug)]
@@ -52,76 +29,20 @@ impl<C: Read + Write> Sync<C> {
         self.connection.write_all(&bytes).map_err(wire::fault)
     }
 
-    fn words<const N: usize>(&mut self) -> Result<[u32; N], Fault> {
-        let mut words = [0; N];
-        for word in &mut words {
-            let mut bytes = [0; 4];
-            wire::fill(&mut self.connection, &mut bytes)?;
-            *word = u32::from_le_bytes(bytes);
-        }
-        Ok(words)
-    }
-
-    fn id(&mut self) -> Result<[u8; 4], Fault> {
-        let mut id = [0; 4];
+    /// Reads the start of an answer, its letters and a number. `FAIL` is an error, with the device's message.
+    fn answer(&mut self) -> Result<([u8; 4], usize), Fault> {
+        let (mut id, mut number) = ([0; 4], [0; 4]);
         wire::fill(&mut self.connection, &mut id)?;
-        Ok(id)
-    }
-
-    fn text(&mut self, length: u32) -> Result<String, Fault> {
-        let length = length as usize;
-        if length > MAX_NAME {
-            return Err(Fault::Malformed("a name of more than 4 KiB"));
-        }
-        let mut bytes = vec![0; length];
-        wire::fill(&mut self.connection, &mut bytes)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
-    }
-
-    /// Reads the device's message after `FAIL`.
-    fn refusal(&mut self) -> Fault {
-        let said = self.words().and_then(|[length]| self.text(length));
-        said.map_or_else(|fault| fault, Fault::Refused)
-    }
-
-    /// Returns the metadata of a file; of a symbolic link, that of the link itself.
-    ///
-    /// # Errors
-    /// If the connection breaks.
-    pub fn stat(&mut self, path: &str) -> Result<Stat, Fault> {
-        self.request(b"STAT", path)?;
-        match &self.id()? {
-            b"STAT" => {
-                let [mode, size, modified] = self.words()?;
-                Ok(Stat { mode, size, modified })
+        wire::fill(&mut self.connection, &mut number)?;
+        let number = u32::from_le_bytes(number) as usize;
+        match &id {
+            b"FAIL" if number > MAX_MESSAGE => Err(Fault::Malformed("a name of more than 4 KiB")),
+            b"FAIL" => {
+                let mut message = vec![0; number];
+                wire::fill(&mut self.connection, &mut message)?;
+                Err(Fault::Refused(String::from_utf8_lossy(&message).into_owned()))
             }
-            b"FAIL" => Err(self.refusal()),
-            _ => Err(Fault::Malformed("expected an answer to STAT")),
-        }
-    }
-
-    /// Lists the files of a directory; empty if it does not exist or access is denied.
-    ///
-    /// # Errors
-    /// If the connection breaks, or there are more than 100,000.
-    pub fn list(&mut self, path: &str) -> Result<Vec<Entry>, Fault> {
-        self.request(b"LIST", path)?;
-        let mut entries = Vec::new();
-        loop {
-            let id = self.id()?;
-            if &id == b"FAIL" {
-                return Err(self.refusal());
-            }
-            let [mode, size, modified, length] = self.words()?;
-            match &id {
-                b"DONE" => return Ok(entries),
-                b"DENT" if entries.len() < MAX_ENTRIES => {
-                    let name = self.text(length)?;
-                    entries.push(Entry { name, stat: Stat { mode, size, modified } });
-                }
-                b"DENT" => return Err(Fault::Malformed("the directory has more than 100,000 files")),
-                _ => return Err(Fault::Malformed("expected an answer to LIST")),
-            }
+            _ => Ok((id, number)),
         }
     }
 
@@ -137,20 +58,15 @@ impl<C: Read + Write> Sync<C> {
         self.request(b"RECV", path)?;
         let mut buffer = vec![0; MAX_DATA];
         loop {
-            match &self.id()? {
+            let (id, length) = self.answer()?;
+            match &id {
                 b"DATA" => {
-                    let [length] = self.words()?;
-                    let piece = buffer
-                        .get_mut(..length as usize)
-                        .ok_or(Fault::Malformed("a piece of more than 64 KiB"))?;
+                    let piece =
+                        buffer.get_mut(..length).ok_or(Fault::Malformed("a piece of more than 64 KiB"))?;
                     wire::fill(&mut self.connection, piece)?;
                     sink(piece).map_err(Fault::Io)?;
                 }
-                b"DONE" => {
-                    let [_] = self.words()?;
-                    return Ok(());
-                }
-                b"FAIL" => return Err(self.refusal()),
+                b"DONE" => return Ok(()),
                 _ => return Err(Fault::Malformed("expected an answer to RECV")),
             }
         }
@@ -174,9 +90,8 @@ impl<C: Read + Write> Sync<C> {
         }
         // The modification time, which no caller needs.
         self.connection.write_all(b"DONE\0\0\0\0").map_err(wire::fault)?;
-        match &self.id()? {
-            b"OKAY" => self.words::<1>().map(|_| ()),
-            b"FAIL" => Err(self.refusal()),
+        match &self.answer()?.0 {
+            b"OKAY" => Ok(()),
             _ => Err(Fault::Malformed("expected an answer to SEND")),
         }
     }
@@ -214,16 +129,10 @@ mod tests {
         Sync::new(FakeConnection { answer, sent: Vec::new() })
     }
 
-    const LISTING: &[u8] =
-        b"DENT\xa4\x81\0\0\x05\0\0\0\x07\0\0\0\x01\0\0\0aDONE\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
     const FILE: &[u8] = b"DATA\x03\0\0\0abcDATA\x01\0\0\0dDONE\0\0\0\0";
 
     #[test]
     fn requests_and_answers_follow_the_protocol() {
-        let mut sync = over(b"STAT\xa4\x81\0\0\x05\0\0\0\x07\0\0\0");
-        assert_eq!(sync.stat("/a").unwrap(), Stat { mode: 0o100_644, size: 5, modified: 7 });
-        assert_eq!(sync.connection.sent, b"STAT\x02\0\0\0/a");
-        assert_eq!(over(LISTING).list("/").unwrap()[0].name, "a");
         let mut got = Vec::new();
         over(FILE)
             .receive("/f", &mut |bytes| {
@@ -241,8 +150,6 @@ mod tests {
     fn refusals_contain_the_message_of_the_device() {
         let refusal = b"FAIL\x04\0\0\0full";
         let said = [
-            over(refusal).stat("x").unwrap_err(),
-            over(refusal).list("x").unwrap_err(),
             over(refusal).receive("x", &mut |_| Ok(())).unwrap_err(),
             over(refusal).send("x", 0, &mut &b""[..]).unwrap_err(),
         ];
@@ -251,9 +158,6 @@ mod tests {
 
     #[test]
     fn an_answer_truncated_at_any_byte_is_reported_as_truncated() {
-        for length in 0..LISTING.len() {
-            assert!(matches!(over(&LISTING[..length]).list("/"), Err(Fault::Ended)), "{length}");
-        }
         for length in 0..FILE.len() {
             assert!(
                 matches!(over(&FILE[..length]).receive("/", &mut |_| Ok(())), Err(Fault::Ended)),
@@ -266,16 +170,14 @@ mod tests {
     fn lengths_beyond_the_limits_are_refused() {
         let huge = b"DATA\x01\0\x01\0";
         assert!(matches!(over(huge).receive("/", &mut |_| Ok(())), Err(Fault::Malformed(_))));
-        let name = b"DENT\0\0\0\0\0\0\0\0\0\0\0\0\xff\xff\xff\xff";
-        assert!(matches!(over(name).list("/"), Err(Fault::Malformed(_))));
+        let message = b"FAIL\xff\xff\xff\xff";
+        assert!(matches!(over(message).receive("/", &mut |_| Ok(())), Err(Fault::Malformed(_))));
     }
 
     proptest! {
         #[test]
-        fn reading_any_bytes_ends(bytes in proptest::collection::vec(any::<u8>(), 0..300), id in 0_usize..5) {
-            let bytes = [[&b"DENT"[..], b"DATA", b"STAT", b"FAIL", b"OKAY"][id], &bytes].concat();
-            let _ = over(&bytes).stat("x");
-            let _ = over(&bytes).list("x");
+        fn reading_any_bytes_ends(bytes in proptest::collection::vec(any::<u8>(), 0..300), id in 0_usize..4) {
+            let bytes = [[&b"DATA"[..], b"DONE", b"FAIL", b"OKAY"][id], &bytes].concat();
             let _ = over(&bytes).receive("x", &mut |_| Ok(()));
             let _ = over(&bytes).send("x", 0, &mut &b"y"[..]);
         }

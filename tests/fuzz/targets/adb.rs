@@ -58,13 +58,7 @@ fn asked<T>(bytes: &[u8], ask: impl FnOnce(&Server) -> T) -> T {
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::bounded(bytes.len(), 64, || {
     let Some((who, said)) = bytes.split_first() else { return };
     match who % 9 {
-        0 => drop(Sync::new(FakeConnection(said)).stat("/a")),
-        1 => {
-            if let Ok(entries) = Sync::new(FakeConnection(said)).list("/a") {
-                assert!(entries.len() * 20 <= said.len());
-            }
-        }
-        2 => {
+        0..=2 => {
             let mut got = 0;
             let _ = Sync::new(FakeConnection(said)).receive("/a", &mut |piece| {
                 got += piece.len();

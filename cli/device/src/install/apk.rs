@@ -23,7 +23,8 @@ impl Apk {
     /// Checks that `path` may be an APK: a file, and a ZIP archive of no other kind.
     pub(super) fn examine(path: &Path) -> Result<Self, Error> {
         let failed = |source| Error::File { path: path.to_owned(), source };
-        let wrong = |what, cure| Err(Error::NotInstallable { path: path.to_owned(), what, cure });
+        let wrong =
+            |what: &str, cure: &'static str| Err(Error::other(format!("{}: {what}", path.display()), cure));
         // A pipe would block when it is opened.
         let metadata = path.metadata().map_err(failed)?;
         if !metadata.is_file() {

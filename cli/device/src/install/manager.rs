@@ -140,8 +140,7 @@ impl<'a> PackageManager<'a> {
     fn error(&self, doing: &str, fault: Fault) -> Error {
         match fault {
             Fault::Malformed(_) => {
-                let doing = format!("device {}, while {doing}", self.device.serial());
-                Error::TooMuch { doing, limit: MAX_TEXT }
+                Error::too_much(&format!("device {}, while {doing}", self.device.serial()), MAX_TEXT)
             }
             fault => broken(self.device, self.wait, doing, fault),
         }

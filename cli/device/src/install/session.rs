@@ -32,11 +32,10 @@ fn create(manager: &PackageManager<'_>, total: u64, options: &Options) -> Result
     words.extend(options.words());
     match manager.run(&words, "it created a session")? {
         InstallAnswer::Success { session: Some(id) } => Ok(id),
-        InstallAnswer::Success { session: None } => Err(Error::UnexpectedAnswer {
-            doing: "creating an install session".to_owned(),
-            answer: "Success without an id".to_owned(),
-            expected: "Success: created install session [ID]",
-        }),
+        InstallAnswer::Success { session: None } => {
+            let expected = "Success: created install session [ID]";
+            Err(Error::unexpected("creating an install session", "Success without an id", expected))
+        }
         failure => refused(failure, "install").map(|()| 0),
     }
 }
