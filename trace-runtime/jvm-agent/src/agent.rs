@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use instrumenter::live::{Decision, Left, Live};
-use instrumenter::{Catalogue, Filter, MapPaths, Options, SkipReason};
+use instrumenter::{Catalogue, MapPaths, Options, SkipReason};
 use jni::sys::{jclass, jobject};
 use trace_format::MapId;
 
@@ -342,13 +342,7 @@ fn class_path(jvmti: Environment) -> Vec<PathBuf> {
 
 /// What is traced, and which waits are recorded.
 fn choice(settings: &Settings) -> Result<Options, String> {
-    let filter = Filter::default();
-    Ok(Options {
-        filter,
-        rules: settings.rules.clone(),
-        waits: catalogue(&settings.waits)?,
-        ..Options::default()
-    })
+    Ok(Options { rules: settings.rules.clone(), waits: catalogue(&settings.waits)?, ..Options::default() })
 }
 
 fn catalogue(waits: &Waits) -> Result<Option<Catalogue>, String> {

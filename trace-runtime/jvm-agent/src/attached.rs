@@ -21,7 +21,7 @@ use crate::agent::{Agent, Mode};
 use crate::client_watch;
 use crate::contended;
 use crate::java::{Java, Vm};
-use crate::loaded::{self, State};
+use crate::loaded::{self, Changer, State};
 use crate::loaders::{Asker, Loader, Loaders, is_of_jdk};
 use crate::notices;
 use crate::runtime_classes::Refused;
@@ -97,7 +97,7 @@ pub(crate) fn start(agent: &'static Agent, vm: Vm, settings: &Settings, first: b
     }
     *changes += 1;
     let number = *changes;
-    on_own_thread(vm, |java| begin(agent, java, first))?;
+    threads::on_own_thread(vm, |java| begin(agent, java, first))?;
     if let Some(client) = &settings.client {
         let watched = client_watch::when_unlocked(client, move || {
             let mut last = self::changes();
@@ -165,7 +165,7 @@ fn client_is_gone(agent: &'static Agent, vm: Vm, changes: &mut u64) {
 
 fn end(agent: &'static Agent, vm: Vm, changes: &mut u64) -> Result<(), String> {
     *changes += 1;
-    on_own_thread(vm, |java| {
+    threads::on_own_thread(vm, |java| {
         forget_waiting(agent, java);
         // The JVM starts from the original bytes, and nothing changes them any more.
         agent.set_mode(Mode::Idle);
@@ -240,7 +240,7 @@ fn try_once(agent: &Agent, java: Java) -> bool {
 /// Changes the classes that wait and have no frame now, and returns their number.
 fn retry(agent: &Agent, java: Java, frames: &HashSet<String>) -> usize {
     let failed = &mut |class, failed| agent.skips.add(&class_name(agent, class), &failed);
-    loaded::retry(java, agent.jvmti, frames, failed).unwrap_or_else(|failed| {
+    Changer { java, jvmti: agent.jvmti, frames }.retry(failed).unwrap_or_else(|failed| {
         notices::warn(&format!("classes with threads in them stay as they are: {failed}"));
         forget_waiting(agent, java);
         0
@@ -250,10 +250,6 @@ fn retry(agent: &Agent, java: Java, frames: &HashSet<String>) -> usize {
 fn has_waiting(agent: &Agent, java: Java) -> bool {
     let _frame = java.frame(16);
     loaded::waiting(java, agent.jvmti).is_ok_and(|classes| !classes.is_empty())
-}
-
-fn on_own_thread(vm: Vm, work: impl FnOnce(Java) -> Result<(), String> + Send) -> Result<(), String> {
-    threads::on_own_thread(vm, work).unwrap_or_else(|| Err("the agent had a fault".to_owned()))
 }
 
 /// Changes the classes that are loaded already; before the program's first class, those are the JDK's that were chosen, and those of an archive.
@@ -270,7 +266,8 @@ pub(crate) fn change(agent: &Agent, java: Java, frames: &HashSet<String>) {
             && !loaded::forget(jvmti, class)
     };
     let takes = |class| takes(agent, java, loaders, &mut asker, class);
-    let done = loaded::retransform(java, jvmti, frames, wanted, takes, &mut |class, failed| {
+    let changer = Changer { java, jvmti, frames };
+    let done = changer.retransform(wanted, takes, &mut |class, failed| {
         agent.skips.add(&agent.jvmti.class_name(class).unwrap_or_default(), &failed);
     });
     if let Err(failed) = done {
@@ -344,7 +341,8 @@ fn restore(agent: &Agent, java: Java, frames: &HashSet<String>) {
         loaded::state(jvmti, class) == State::Linked
             && agent.jvmti.class_name(class).is_some_and(|name| agent.live.has(&name))
     };
-    let done = loaded::retransform(java, jvmti, frames, wanted, |_| true, &mut |class, failed| {
+    let changer = Changer { java, jvmti, frames };
+    let done = changer.retransform(wanted, |_| true, &mut |class, failed| {
         agent.skips.add(
             &format!("{} stays changed, and", agent.jvmti.class_name(class).unwrap_or_default()),
             &failed,

@@ -26,11 +26,7 @@ static AGENT: OnceLock<Agent> = OnceLock::new();
 /// # Safety
 /// Only the JVM may call it.
 #[unsafe(no_mangle)]
-unsafe extern "system" fn Agent_OnLoad(
-    vm: *mut JavaVM,
-    options: *const c_char,
-    _reserved: *mut c_void,
-) -> jint {
+unsafe extern "system" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_char, _: *mut c_void) -> jint {
     let begun = catch_unwind(|| {
         // SAFETY: the JVM's promise.
         let settings = read(Path::new(unsafe { text(options) }?))?;
@@ -52,11 +48,7 @@ unsafe extern "system" fn Agent_OnLoad(
 /// # Safety
 /// Only the JVM may call it.
 #[unsafe(no_mangle)]
-unsafe extern "system" fn Agent_OnAttach(
-    vm: *mut JavaVM,
-    options: *const c_char,
-    _reserved: *mut c_void,
-) -> jint {
+unsafe extern "system" fn Agent_OnAttach(vm: *mut JavaVM, options: *const c_char, _: *mut c_void) -> jint {
     // SAFETY: the JVM's promise.
     let the_vm = unsafe { Vm::new(vm) };
     let done = catch_unwind(|| {
@@ -225,12 +217,7 @@ unsafe extern "system" fn monitor_contended_enter(
     agent.guarded(|| contended::begin(agent, java, thread, object));
 }
 
-unsafe extern "system" fn monitor_contended_entered(
-    _jvmti: *mut Env,
-    _jni: *mut JNIEnv,
-    _thread: jthread,
-    _object: jobject,
-) {
+unsafe extern "system" fn monitor_contended_entered(_: *mut Env, _: *mut JNIEnv, _: jthread, _: jobject) {
     let Some(agent) = AGENT.get() else { return };
     agent.guarded(contended::end);
 }

@@ -7,9 +7,12 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::ptr::{null, null_mut};
 use std::time::Duration;
 
-use jni::sys::{JavaVM, jclass, jint, jlong, jmethodID, jobject};
+use jni::sys::{JavaVM, jclass, jint, jlong, jobject};
 
-use crate::jvmti::{self, Callbacks, Capabilities, DISABLE, ENABLE, Env, FrameInfo, NONE, VERSION_1_2};
+use crate::jvmti::{
+    self, Callbacks, Capabilities, DISABLE, ENABLE, Env, LineNumber, NONE, StackInfo, VERSION_1_2,
+};
+pub(crate) use crate::jvmti::{Frame, MethodId};
 
 /// The error of a JVM TI function, by its number in the specification's list "Error Codes".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,29 +40,6 @@ pub(crate) struct Environment(*mut Env);
 unsafe impl Send for Environment {}
 // SAFETY: as above.
 unsafe impl Sync for Environment {}
-
-/// A method's identity, which is valid as long as its class is loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct MethodId(pub(crate) jmethodID);
-
-// SAFETY: JNI: "method IDs" are no references to objects; any thread may use them.
-unsafe impl Send for MethodId {}
-// SAFETY: as above.
-unsafe impl Sync for MethodId {}
-
-/// A frame of Java code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Frame {
-    pub(crate) method: MethodId,
-    /// The index of the instruction; -1 in a native method.
-    pub(crate) location: jlong,
-}
-
-impl Frame {
-    fn of(info: &FrameInfo) -> Self {
-        Self { method: MethodId(info.method), location: info.location }
-    }
-}
 
 /// A thread with its stack.
 #[derive(Debug)]
@@ -114,66 +94,42 @@ impl Environment {
     /// Returns up to [`FRAMES`] frames of a thread that have `depth` frames above them; none if there are no more, or the
     /// thread has ended.
     fn deeper(&self, thread: jobject, depth: jint) -> Vec<Frame> {
-        let mut frames = vec![FrameInfo { method: null_mut(), location: 0 }; FRAMES as usize];
-        let mut count = 0;
+        let mut frames = vec![Frame { method: MethodId(null_mut()), location: 0 }; FRAMES as usize];
+        let first = frames.as_mut_ptr();
         // SAFETY: the caller has the thread from the JVM; the function writes as many frames as there is room for, and a number.
-        let result = unsafe {
-            (self.functions().get_stack_trace)(
-                self.0,
-                thread,
-                depth,
-                FRAMES,
-                frames.as_mut_ptr(),
-                &raw mut count,
-            )
-        };
-        frames.truncate(if result == NONE { usize::try_from(count).unwrap_or(0) } else { 0 });
-        frames.iter().map(Frame::of).collect()
+        let count = self.get("GetStackTrace", 0, |f, count| unsafe {
+            (f.get_stack_trace)(self.0, thread, depth, FRAMES, first, count)
+        });
+        frames.truncate(count.map_or(0, |count| usize::try_from(count).unwrap_or(0)));
+        frames
     }
 
     /// Returns the innermost `most` frames of all threads, from one moment. Stops all threads for that. Creates a local
     /// reference for every thread.
     pub(crate) fn stacks(&self, most: jint) -> Result<Vec<Stack>, Failed> {
-        let (mut first, mut count) = (null_mut(), 0);
+        let stack = |stack: &StackInfo| {
+            // SAFETY: the JVM has filled that many, which are a part of the list.
+            let frames = unsafe { elements(stack.frames, stack.frame_count) };
+            Stack { thread: stack.thread, state: stack.state, frames: frames.to_vec() }
+        };
         // SAFETY: the function writes a pointer and a number.
-        checked("GetAllStackTraces", unsafe {
-            (self.functions().get_all_stack_traces)(self.0, most, &raw mut first, &raw mut count)
-        })?;
-        let count = usize::try_from(count).unwrap_or(0);
-        if first.is_null() {
-            return Ok(Vec::new());
-        }
-        // SAFETY: it is not null, and the JVM has filled that many, which are ours until they are given back.
-        let all = unsafe { std::slice::from_raw_parts(first, count) };
-        let stacks = all.iter().map(|stack| {
-            let count = usize::try_from(stack.frame_count).unwrap_or(0);
-            let frames = match stack.frames.is_null() {
-                true => &[][..],
-                // SAFETY: as above; the frames are part of the same memory.
-                false => unsafe { std::slice::from_raw_parts(stack.frames, count) },
-            };
-            let frames = frames.iter().map(Frame::of).collect();
-            Stack { thread: stack.thread, state: stack.state, frames }
-        });
-        let stacks = stacks.collect();
-        // SAFETY: the JVM has allocated it.
-        unsafe { (self.functions().deallocate)(self.0, first.cast()) };
-        Ok(stacks)
+        let call = |f: &jvmti::Functions, first, count| unsafe {
+            (f.get_all_stack_traces)(self.0, most, first, count)
+        };
+        self.list("GetAllStackTraces", call, |all| all.iter().map(stack).collect())
     }
 
     /// Returns the calling thread as a local reference.
     pub(crate) fn current_thread(&self) -> Result<jobject, Failed> {
-        let mut thread = null_mut();
         // SAFETY: the function writes one reference.
-        checked("GetCurrentThread", unsafe {
-            (self.functions().get_current_thread)(self.0, &raw mut thread)
-        })?;
-        Ok(thread)
+        self.get("GetCurrentThread", null_mut(), |f, thread| unsafe {
+            (f.get_current_thread)(self.0, thread)
+        })
     }
 
     /// Returns a thread's name, priority and kind. Creates two local references.
     pub(crate) fn thread_info(&self, thread: jobject) -> Result<ThreadInfo, Failed> {
-        let mut info = jvmti::ThreadInfo {
+        let info = jvmti::ThreadInfo {
             name: null_mut(),
             priority: 0,
             is_daemon: false,
@@ -181,22 +137,17 @@ impl Environment {
             context_class_loader: null_mut(),
         };
         // SAFETY: the caller has the thread from the JVM; the function fills the structure.
-        checked("GetThreadInfo", unsafe {
-            (self.functions().get_thread_info)(self.0, thread, &raw mut info)
-        })?;
-        let name = match info.name.is_null() {
-            true => String::new(),
-            false => self.taken(info.name).to_string_lossy().into_owned(),
-        };
+        let info =
+            self.get("GetThreadInfo", info, |f, info| unsafe { (f.get_thread_info)(self.0, thread, info) })?;
+        let name = self.text(info.name).unwrap_or_default();
         Ok(ThreadInfo { name, priority: info.priority, daemon: info.is_daemon })
     }
 
     /// Returns the CPU time that a thread has used, ns.
     pub(crate) fn cpu_time(&self, thread: jobject) -> Result<u64, Failed> {
-        let mut nanos = 0;
         // SAFETY: the caller has the thread from the JVM; the function writes one number.
-        checked("GetThreadCpuTime", unsafe {
-            (self.functions().get_thread_cpu_time)(self.0, thread, &raw mut nanos)
+        let nanos = self.get("GetThreadCpuTime", 0, |f, nanos| unsafe {
+            (f.get_thread_cpu_time)(self.0, thread, nanos)
         })?;
         Ok(u64::try_from(nanos).unwrap_or(0))
     }
@@ -204,18 +155,16 @@ impl Environment {
     /// Returns the object whose monitor a thread waits for, to enter it or in `Object.wait`, as a local reference; null if
     /// there is none. From Java 25 on a thread that waits to be notified has none.
     pub(crate) fn contended_monitor(&self, thread: jobject) -> Result<jobject, Failed> {
-        let mut monitor = null_mut();
         // SAFETY: the caller has the thread from the JVM; the function writes one reference.
-        checked("GetCurrentContendedMonitor", unsafe {
-            (self.functions().get_current_contended_monitor)(self.0, thread, &raw mut monitor)
-        })?;
-        Ok(monitor)
+        self.get("GetCurrentContendedMonitor", null_mut(), |f, monitor| unsafe {
+            (f.get_current_contended_monitor)(self.0, thread, monitor)
+        })
     }
 
     /// Returns the thread that owns an object's monitor, as a local reference, null if none does; and how many local
     /// references were created, since each thread that waits for the monitor has one.
     pub(crate) fn monitor_owner(&self, object: jobject) -> Result<(jobject, usize), Failed> {
-        let mut usage = jvmti::MonitorUsage {
+        let usage = jvmti::MonitorUsage {
             owner: null_mut(),
             entry_count: 0,
             waiter_count: 0,
@@ -224,75 +173,58 @@ impl Environment {
             notify_waiters: null_mut(),
         };
         // SAFETY: the caller has the object from the JVM; the function fills the structure.
-        checked("GetObjectMonitorUsage", unsafe {
-            (self.functions().get_object_monitor_usage)(self.0, object, &raw mut usage)
+        let usage = self.get("GetObjectMonitorUsage", usage, |f, usage| unsafe {
+            (f.get_object_monitor_usage)(self.0, object, usage)
         })?;
-        for threads in [usage.waiters, usage.notify_waiters] {
-            // SAFETY: the JVM has allocated it, or it is null, which the function accepts.
-            unsafe { (self.functions().deallocate)(self.0, threads.cast()) };
-        }
+        self.give_back(usage.waiters);
+        self.give_back(usage.notify_waiters);
         let references = [1, usage.waiter_count, usage.notify_waiter_count];
         Ok((usage.owner, references.into_iter().filter_map(|count| usize::try_from(count).ok()).sum()))
     }
 
     /// Returns an object's identity hash code.
     pub(crate) fn hash_code(&self, object: jobject) -> Result<u32, Failed> {
-        let mut hash = 0;
         // SAFETY: the caller has the object from the JVM; the function writes one number.
-        checked("GetObjectHashCode", unsafe {
-            (self.functions().get_object_hash_code)(self.0, object, &raw mut hash)
+        let hash = self.get("GetObjectHashCode", 0, |f, hash| unsafe {
+            (f.get_object_hash_code)(self.0, object, hash)
         })?;
         Ok(hash.cast_unsigned())
     }
 
     /// Returns the name of a class's source file; `None` if the class does not state one.
     pub(crate) fn source_file(&self, class: jclass) -> Option<String> {
-        let mut text = null_mut();
         // SAFETY: the caller has the class from the JVM; the function writes one pointer.
-        let result = unsafe { (self.functions().get_source_file_name)(self.0, class, &raw mut text) };
-        if result != NONE || text.is_null() {
-            return None;
-        }
-        Some(self.taken(text).to_string_lossy().into_owned())
+        let text = self.get("GetSourceFileName", null_mut(), |f, text| unsafe {
+            (f.get_source_file_name)(self.0, class, text)
+        });
+        self.text(text.ok()?)
     }
 
     /// Returns the lines of a method, in the order of the class file; empty if the class does not state them.
     pub(crate) fn lines(&self, method: MethodId) -> Vec<Line> {
-        let (mut count, mut first) = (0, null_mut());
+        let line = |entry: &LineNumber| (entry.start_location, entry.line_number);
         // SAFETY: the method is from the JVM; the function writes a number and a pointer.
-        let result = unsafe {
-            (self.functions().get_line_number_table)(self.0, method.0, &raw mut count, &raw mut first)
+        let call = |f: &jvmti::Functions, first, count| unsafe {
+            (f.get_line_number_table)(self.0, method.0, count, first)
         };
-        if result != NONE || first.is_null() {
-            return Vec::new();
-        }
-        // SAFETY: the JVM has filled that many, which are ours until they are given back.
-        let table = unsafe { std::slice::from_raw_parts(first, usize::try_from(count).unwrap_or(0)) };
-        let lines = table.iter().map(|entry| (entry.start_location, entry.line_number)).collect();
-        // SAFETY: the JVM has allocated it.
-        unsafe { (self.functions().deallocate)(self.0, first.cast()) };
-        lines
+        self.list("GetLineNumberTable", call, |all| all.iter().map(line).collect()).unwrap_or_default()
     }
 
     /// Returns the JVM's outermost thread groups as local references; HotSpot has one, `system`.
     pub(crate) fn top_thread_groups(&self) -> Result<Vec<jobject>, Failed> {
-        let (mut count, mut groups) = (0, null_mut());
         // SAFETY: the function writes a number and a pointer.
-        checked("GetTopThreadGroups", unsafe {
-            (self.functions().get_top_thread_groups)(self.0, &raw mut count, &raw mut groups)
-        })?;
-        // SAFETY: as the function has answered.
-        Ok(unsafe { self.references(groups, count) })
+        let call =
+            |f: &jvmti::Functions, first, count| unsafe { (f.get_top_thread_groups)(self.0, count, first) };
+        self.list("GetTopThreadGroups", call, <[jobject]>::to_vec)
     }
 
     /// Creates a monitor of the agent, which no other thread waits for.
     pub(crate) fn raw_monitor(&self, name: &CStr) -> Result<RawMonitor, Failed> {
-        let mut monitor = null_mut();
         // SAFETY: the function copies the name and writes one pointer.
-        checked("CreateRawMonitor", unsafe {
-            (self.functions().create_raw_monitor)(self.0, name.as_ptr(), &raw mut monitor)
-        })?;
-        Ok(RawMonitor(monitor))
+        let monitor = self.get("CreateRawMonitor", null_mut(), |f, monitor| unsafe {
+            (f.create_raw_monitor)(self.0, name.as_ptr(), monitor)
+        });
+        monitor.map(RawMonitor)
     }
 
     /// Sleeps as a thread that is blocked in the JVM. A thread that sleeps in native code makes HotSpot wait for it for 300 ms
@@ -320,64 +252,85 @@ impl Environment {
 
     /// The class that declares a method, as a local reference.
     pub(crate) fn class_of(&self, method: MethodId) -> Result<jclass, Failed> {
-        let mut class = null_mut();
         // SAFETY: the method is from the JVM; the function writes one reference.
-        checked("GetMethodDeclaringClass", unsafe {
-            (self.functions().get_method_declaring_class)(self.0, method.0, &raw mut class)
-        })?;
-        Ok(class)
-    }
-
-    /// The name of a method.
-    pub(crate) fn name_of(&self, method: MethodId) -> Result<String, Failed> {
-        self.name_and_descriptor(method).map(|(name, _)| name)
+        self.get("GetMethodDeclaringClass", null_mut(), |f, class| unsafe {
+            (f.get_method_declaring_class)(self.0, method.0, class)
+        })
     }
 
     /// The name of a method and its descriptor, such as `()V`.
     pub(crate) fn name_and_descriptor(&self, method: MethodId) -> Result<(String, String), Failed> {
-        let (mut name, mut descriptor) = (null_mut(), null_mut());
+        let mut descriptor = null_mut();
         // SAFETY: the method is from the JVM; the function writes two pointers, and the third may be null.
-        checked("GetMethodName", unsafe {
-            (self.functions().get_method_name)(
-                self.0,
-                method.0,
-                &raw mut name,
-                &raw mut descriptor,
-                null_mut(),
-            )
+        let name = self.get("GetMethodName", null_mut(), |f, name| unsafe {
+            (f.get_method_name)(self.0, method.0, name, &raw mut descriptor, null_mut())
         })?;
-        let text = |text| self.taken(text).to_string_lossy().into_owned();
-        Ok((text(name), text(descriptor)))
+        Ok((self.text(name).unwrap_or_default(), self.text(descriptor).unwrap_or_default()))
     }
 
     /// Returns the innermost frame of the calling thread.
     pub(crate) fn own_frame(&self) -> Result<Frame, Failed> {
-        let mut info = FrameInfo { method: null_mut(), location: 0 };
+        let mut method = MethodId(null_mut());
         // SAFETY: null stands for the calling thread; the function writes a method and a number.
-        checked("GetFrameLocation", unsafe {
-            let (method, location) = (&raw mut info.method, &raw mut info.location);
-            (self.functions().get_frame_location)(self.0, null_mut(), 0, method, location)
+        let location = self.get("GetFrameLocation", 0, |f, location| unsafe {
+            (f.get_frame_location)(self.0, null_mut(), 0, &raw mut method.0, location)
         })?;
-        Ok(Frame::of(&info))
+        Ok(Frame { method, location })
     }
 
     /// Returns the modifiers of a method, as in its class file.
     pub(crate) fn modifiers(&self, method: MethodId) -> Result<jint, Failed> {
-        let mut modifiers = 0;
         // SAFETY: the method is from the JVM; the function writes one number.
-        checked("GetMethodModifiers", unsafe {
-            (self.functions().get_method_modifiers)(self.0, method.0, &raw mut modifiers)
-        })?;
-        Ok(modifiers)
+        self.get("GetMethodModifiers", 0, |f, modifiers| unsafe {
+            (f.get_method_modifiers)(self.0, method.0, modifiers)
+        })
     }
 
-    /// A text of the JVM, which is given back.
-    fn taken(&self, text: *mut c_char) -> CString {
+    /// Calls a function that writes a value in place of `value`.
+    fn get<T>(
+        &self,
+        function: &'static str,
+        mut value: T,
+        call: impl FnOnce(&jvmti::Functions, *mut T) -> jint,
+    ) -> Result<T, Failed> {
+        checked(function, call(self.functions(), &raw mut value))?;
+        Ok(value)
+    }
+
+    /// Calls a function that writes the place of a list and its length, and reads the list before it is given back.
+    fn list<T, R>(
+        &self,
+        function: &'static str,
+        call: impl FnOnce(&jvmti::Functions, *mut *mut T, *mut jint) -> jint,
+        read: impl FnOnce(&[T]) -> R,
+    ) -> Result<R, Failed> {
+        let mut count = 0;
+        let first = self.get(function, null_mut(), |f, first| call(f, first, &raw mut count))?;
+        // SAFETY: the JVM has filled that many, which are ours until they are given back.
+        let result = read(unsafe { elements(first, count) });
+        self.give_back(first);
+        Ok(result)
+    }
+
+    /// Gives memory back that the JVM has allocated for a result, or null.
+    fn give_back<T>(&self, memory: *mut T) {
+        // SAFETY: the JVM has allocated it, or it is null, which the function accepts.
+        unsafe { (self.functions().deallocate)(self.0, memory.cast()) };
+    }
+
+    /// A text of the JVM, which is given back; `None` for null.
+    fn taken(&self, text: *mut c_char) -> Option<CString> {
+        if text.is_null() {
+            return None;
+        }
         // SAFETY: the text ends with a zero, and is ours until it is given back.
         let taken = unsafe { CStr::from_ptr(text) }.to_owned();
-        // SAFETY: the JVM has allocated it.
-        unsafe { (self.functions().deallocate)(self.0, text.cast()) };
-        taken
+        self.give_back(text);
+        Some(taken)
+    }
+
+    fn text(&self, text: *mut c_char) -> Option<String> {
+        self.taken(text).map(|text| text.to_string_lossy().into_owned())
     }
 
     /// Creates an environment; `None` if the JVM has no JVM TI.
@@ -398,10 +351,10 @@ impl Environment {
 
     /// Asks for capabilities; returns whether the JVM has all of them to give.
     pub(crate) fn add_capabilities(&self, wanted: &Capabilities) -> Result<bool, Failed> {
-        let mut potential = Capabilities::default();
         // SAFETY: the function fills the structure.
-        let result = unsafe { (self.functions().get_potential_capabilities)(self.0, &raw mut potential) };
-        checked("GetPotentialCapabilities", result)?;
+        let potential = self.get("GetPotentialCapabilities", Capabilities::default(), |f, all| unsafe {
+            (f.get_potential_capabilities)(self.0, all)
+        })?;
         if !potential.has(wanted) {
             return Ok(false);
         }
@@ -413,29 +366,27 @@ impl Environment {
     /// Sets the callbacks of all events.
     pub(crate) fn set_callbacks(&self, callbacks: &Callbacks) -> Result<(), Failed> {
         // SAFETY: the function copies the given number of bytes.
-        let result = unsafe {
+        checked("SetEventCallbacks", unsafe {
             (self.functions().set_event_callbacks)(self.0, callbacks, size_of::<Callbacks>() as jint)
-        };
-        checked("SetEventCallbacks", result)
+        })
     }
 
     /// Switches an event on or off, for all threads.
     pub(crate) fn notify(&self, event: jint, on: bool) -> Result<(), Failed> {
         let mode = if on { ENABLE } else { DISABLE };
         // SAFETY: null stands for all threads.
-        let result =
-            unsafe { (self.functions().set_event_notification_mode)(self.0, mode, event, null_mut()) };
-        checked("SetEventNotificationMode", result)
+        checked("SetEventNotificationMode", unsafe {
+            (self.functions().set_event_notification_mode)(self.0, mode, event, null_mut())
+        })
     }
 
     /// Copies bytes into memory that the JVM frees. `None` if the JVM is out of memory.
     pub(crate) fn allocated(&self, bytes: &[u8]) -> Option<*mut c_uchar> {
-        let mut memory = null_mut();
         // SAFETY: the function writes one pointer.
-        let result = unsafe { (self.functions().allocate)(self.0, bytes.len() as jlong, &raw mut memory) };
-        if result != NONE || memory.is_null() {
-            return None;
-        }
+        let memory = self.get("Allocate", null_mut(), |f, memory| unsafe {
+            (f.allocate)(self.0, bytes.len() as jlong, memory)
+        });
+        let memory = memory.ok().filter(|memory| !memory.is_null())?;
         // SAFETY: the memory is fresh and has room for as many bytes.
         unsafe { memory.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Some(memory)
@@ -443,23 +394,19 @@ impl Environment {
 
     /// A system property of the JVM; `None` if it is not set.
     pub(crate) fn property(&self, name: &CStr) -> Option<OsString> {
-        let mut text = null_mut();
         // SAFETY: the function reads the name and writes one pointer.
-        let result = unsafe { (self.functions().get_system_property)(self.0, name.as_ptr(), &raw mut text) };
-        if result != NONE || text.is_null() {
-            return None;
-        }
-        Some(OsString::from_vec(self.taken(text).into_bytes()))
+        let text = self.get("GetSystemProperty", null_mut(), |f, text| unsafe {
+            (f.get_system_property)(self.0, name.as_ptr(), text)
+        });
+        Some(OsString::from_vec(self.taken(text.ok()?)?.into_bytes()))
     }
 
     /// The loader of a class as a local reference; null for the boot loader.
     pub(crate) fn loader(&self, class: jclass) -> Result<jobject, Failed> {
-        let mut loader = null_mut();
         // SAFETY: the caller has the class from the JVM; the function writes one reference.
-        checked("GetClassLoader", unsafe {
-            (self.functions().get_class_loader)(self.0, class, &raw mut loader)
-        })?;
-        Ok(loader)
+        self.get("GetClassLoader", null_mut(), |f, loader| unsafe {
+            (f.get_class_loader)(self.0, class, loader)
+        })
     }
 
     /// The internal name of a class, such as `com/example/Main`; `None` for an array or a primitive type.
@@ -469,21 +416,18 @@ impl Environment {
 
     /// Returns the signature of a class, such as `Lcom/example/Main;` or `[I`.
     pub(crate) fn signature(&self, class: jclass) -> Option<String> {
-        let mut text = null_mut();
         // SAFETY: the function writes one pointer; the second may be null.
-        let result =
-            unsafe { (self.functions().get_class_signature)(self.0, class, &raw mut text, null_mut()) };
-        checked("GetClassSignature", result).ok()?;
-        Some(self.taken(text).to_string_lossy().into_owned())
+        let text = self.get("GetClassSignature", null_mut(), |f, text| unsafe {
+            (f.get_class_signature)(self.0, class, text, null_mut())
+        });
+        self.text(text.ok()?)
     }
 
     /// The tag of an object, 0 without one. Tags of other agents are not seen. Loaders, code sources, classes and threads have
     /// tags; the modules that set them know what they mean.
     pub(crate) fn tag(&self, object: jobject) -> jlong {
-        let mut tag = 0;
         // SAFETY: the caller has the object from the JVM; the function writes one number.
-        unsafe { (self.functions().get_tag)(self.0, object, &raw mut tag) };
-        tag
+        self.get("GetTag", 0, |f, tag| unsafe { (f.get_tag)(self.0, object, tag) }).unwrap_or(0)
     }
 
     /// Tags an object.
@@ -494,69 +438,56 @@ impl Environment {
 
     /// The status of a class: bits of [`jvmti::class_status`].
     pub(crate) fn status(&self, class: jclass) -> jint {
-        let mut status = 0;
         // SAFETY: the caller has the class from the JVM; the function writes one number.
-        unsafe { (self.functions().get_class_status)(self.0, class, &raw mut status) };
-        status
+        let status =
+            self.get("GetClassStatus", 0, |f, status| unsafe { (f.get_class_status)(self.0, class, status) });
+        status.unwrap_or(0)
     }
 
     /// Whether the JVM lets a class be redefined.
     pub(crate) fn is_modifiable(&self, class: jclass) -> bool {
-        let mut is_modifiable = 0;
         // SAFETY: as above.
-        unsafe { (self.functions().is_modifiable_class)(self.0, class, &raw mut is_modifiable) };
-        is_modifiable != 0
+        let is_modifiable =
+            self.get("IsModifiableClass", 0, |f, is| unsafe { (f.is_modifiable_class)(self.0, class, is) });
+        is_modifiable.is_ok_and(|is| is != 0)
     }
 
     /// All loaded classes, as local references.
     pub(crate) fn loaded_classes(&self) -> Result<Vec<jclass>, Failed> {
-        let (mut count, mut classes) = (0, null_mut());
         // SAFETY: the function writes a number and a pointer.
-        let result =
-            unsafe { (self.functions().get_loaded_classes)(self.0, &raw mut count, &raw mut classes) };
-        checked("GetLoadedClasses", result)?;
-        // SAFETY: as the function has answered.
-        Ok(unsafe { self.references(classes, count) })
+        let call =
+            |f: &jvmti::Functions, first, count| unsafe { (f.get_loaded_classes)(self.0, count, first) };
+        self.list("GetLoadedClasses", call, <[jobject]>::to_vec)
     }
 
     /// The objects that have one of these tags, as local references.
     pub(crate) fn tagged(&self, tags: &[jlong]) -> Result<Vec<jobject>, Failed> {
-        let (mut count, mut objects) = (0, null_mut());
         // SAFETY: the function reads the given number of tags, and writes a number and a pointer; it writes no tags to null.
-        checked("GetObjectsWithTags", unsafe {
-            (self.functions().get_objects_with_tags)(
-                self.0,
-                tags.len() as jint,
-                tags.as_ptr(),
-                &raw mut count,
-                &raw mut objects,
-                null_mut(),
-            )
-        })?;
-        // SAFETY: as the function has answered.
-        Ok(unsafe { self.references(objects, count) })
-    }
-
-    /// References in memory of the JVM, which is given back.
-    ///
-    /// # Safety
-    /// The JVM must have allocated `first` and filled `count` references, or it must be null.
-    unsafe fn references(&self, first: *mut jobject, count: jint) -> Vec<jobject> {
-        if first.is_null() {
-            return Vec::new();
-        }
-        // SAFETY: the caller's promise; the memory is ours until it is given back.
-        let all = unsafe { std::slice::from_raw_parts(first, usize::try_from(count).unwrap_or(0)) }.to_vec();
-        // SAFETY: the JVM has allocated it.
-        unsafe { (self.functions().deallocate)(self.0, first.cast()) };
-        all
+        let call = |f: &jvmti::Functions, first, count| unsafe {
+            (f.get_objects_with_tags)(self.0, tags.len() as jint, tags.as_ptr(), count, first, null_mut())
+        };
+        self.list("GetObjectsWithTags", call, <[jobject]>::to_vec)
     }
 
     /// Has the JVM ask for the bytes of these classes again, and replace their methods.
     pub(crate) fn retransform(&self, classes: &[jclass]) -> Result<(), Failed> {
         let first = if classes.is_empty() { null() } else { classes.as_ptr() };
         // SAFETY: the function reads the given number of references.
-        let result = unsafe { (self.functions().retransform_classes)(self.0, classes.len() as jint, first) };
-        checked("RetransformClasses", result)
+        checked("RetransformClasses", unsafe {
+            (self.functions().retransform_classes)(self.0, classes.len() as jint, first)
+        })
+    }
+}
+
+/// The elements of a list of the JVM; none if its place is null.
+///
+/// # Safety
+/// The JVM must have filled `count` elements at `first`, and they must not be given back before the last use of the
+/// result.
+unsafe fn elements<'a, T>(first: *const T, count: jint) -> &'a [T] {
+    match first.is_null() {
+        true => &[],
+        // SAFETY: the caller's promise.
+        false => unsafe { std::slice::from_raw_parts(first, usize::try_from(count).unwrap_or(0)) },
     }
 }

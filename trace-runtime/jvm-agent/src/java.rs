@@ -40,7 +40,7 @@ impl Java {
 
     /// Clears a pending exception; returns whether there was one.
     fn failed(self) -> bool {
-        let pending = call!(self, v1_2.ExceptionCheck());
+        let pending = self.is_throwing();
         if pending {
             call!(self, v1_2.ExceptionClear());
         }
@@ -129,9 +129,8 @@ impl Java {
 
     /// The value of a field with an object.
     pub(crate) fn field(self, object: jobject, name: &CStr, descriptor: &CStr) -> Option<jobject> {
-        let class = self.class_of(object);
-        let field = self.found(call!(self, v1_2.GetFieldID(class, name.as_ptr(), descriptor.as_ptr())))?;
-        Some(call!(self, v1_2.GetObjectField(object, field)))
+        let field = self.field_of(self.class_of(object), name, descriptor)?;
+        Some(self.object_in(object, field))
     }
 
     /// Finds a field of a class, declared or inherited.

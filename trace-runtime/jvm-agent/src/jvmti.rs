@@ -132,7 +132,7 @@ pub(crate) struct Functions {
     slots_101_to_103: [Unused; 3],
     /// Slot 104.
     pub(crate) get_stack_trace:
-        unsafe extern "system" fn(*mut Env, jthread, jint, jint, *mut FrameInfo, *mut jint) -> jint,
+        unsafe extern "system" fn(*mut Env, jthread, jint, jint, *mut Frame, *mut jint) -> jint,
     slots_105: [Unused; 1],
     /// Slot 106.
     pub(crate) get_tag: unsafe extern "system" fn(*mut Env, jobject, *mut jlong) -> jint,
@@ -209,11 +209,21 @@ const _: () = {
     assert!(core::mem::offset_of!(Functions, retransform_classes) == slot(152));
 };
 
-/// `jvmtiFrameInfo`.
-#[derive(Clone, Copy, Debug)]
+/// A method's identity, `jmethodID`, which is valid as long as its class is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub(crate) struct MethodId(pub(crate) jmethodID);
+
+// SAFETY: JNI: "method IDs" are no references to objects; any thread may use them.
+unsafe impl Send for MethodId {}
+// SAFETY: as above.
+unsafe impl Sync for MethodId {}
+
+/// `jvmtiFrameInfo`: a frame of Java code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
-pub(crate) struct FrameInfo {
-    pub(crate) method: jmethodID,
+pub(crate) struct Frame {
+    pub(crate) method: MethodId,
     /// The index of the instruction; -1 in a native method.
     pub(crate) location: jlong,
 }
@@ -225,7 +235,7 @@ pub(crate) struct StackInfo {
     pub(crate) thread: jthread,
     /// Bits of [`thread_state`].
     pub(crate) state: jint,
-    pub(crate) frames: *const FrameInfo,
+    pub(crate) frames: *const Frame,
     pub(crate) frame_count: jint,
 }
 

@@ -63,59 +63,100 @@ pub(crate) fn state(jvmti: Environment, class: jclass) -> State {
     if status & class_status::PREPARED != 0 { State::Linked } else { State::Loaded }
 }
 
-/// Retransforms the loaded classes that `wanted` and then `takes` accept. A class with a frame on a stack [waits](retry).
-/// `wanted` must not use JNI. `frames` has the names of classes that have one on another stack than JVM TI shows. Calls
-/// `failed` for each class that the JVM refuses.
-///
-/// JVM TI returns references to all classes at once. A large program has more than 65,536, the most that HotSpot lets a thread
-/// announce to -Xcheck:jni, which also counts them at each call of JNI. So the classes are only tagged with the number of their
-/// portion, which is no call of JNI, and all references are given back before `takes` sees the first class.
-///
-/// # Errors
-/// If the JVM does not name its classes, or not all of them, or shows no stacks.
-pub(crate) fn retransform(
-    java: Java,
-    jvmti: Environment,
-    frames: &HashSet<String>,
-    wanted: impl Fn(jclass) -> bool,
-    mut takes: impl FnMut(jclass) -> bool,
-    failed: &mut dyn FnMut(jclass, Failed),
-) -> Result<(), Failed> {
-    let frame = java.frame(16);
-    let loaded = jvmti.loaded_classes()?;
-    let batch = (loaded.len() / STOPS).clamp(BATCH, PORTION);
-    let chosen: Vec<jclass> = loaded.into_iter().filter(|class| wanted(*class)).collect();
-    let mut portions: Vec<jlong> = Vec::new();
-    for (number, classes) in (1..).zip(chosen.chunks(PORTION)) {
-        let portion = number << PORTION_SHIFT;
-        classes.iter().for_each(|class| jvmti.set_tag(*class, jvmti.tag(*class) | portion));
-        portions.push(portion);
-    }
-    drop(frame);
-    for portion in portions {
-        let _frame = java.frame(PORTION as i32 + 16);
-        let mut classes = jvmti.tagged(&[portion])?;
-        classes.iter().for_each(|class| jvmti.set_tag(*class, 0));
-        classes.retain(|class| takes(*class));
-        change(java, jvmti, frames, &classes, batch, failed)?;
-    }
-    Ok(())
+/// Changes loaded classes.
+#[derive(Clone, Copy)]
+pub(crate) struct Changer<'a> {
+    pub(crate) java: Java,
+    pub(crate) jvmti: Environment,
+    /// The names of classes that have a frame on another stack than JVM TI shows.
+    pub(crate) frames: &'a HashSet<String>,
 }
 
-/// Retransforms the classes that wait and have no frame now. Returns the number of these.
-///
-/// # Errors
-/// As of [`retransform`].
-pub(crate) fn retry(
-    java: Java,
-    jvmti: Environment,
-    frames: &HashSet<String>,
-    failed: &mut dyn FnMut(jclass, Failed),
-) -> Result<usize, Failed> {
-    let _frame = java.frame(16);
-    let classes = waiting(java, jvmti)?;
-    change(java, jvmti, frames, &classes, BATCH, failed)?;
-    Ok(classes.iter().filter(|class| jvmti.tag(**class) & WAITS == 0).count())
+impl Changer<'_> {
+    /// Retransforms the loaded classes that `wanted` and then `takes` accept. A class with a frame on a stack
+    /// [waits](Self::retry). `wanted` must not use JNI. Calls `failed` for each class that the JVM refuses.
+    ///
+    /// JVM TI returns references to all classes at once. A large program has more than 65,536, the most that HotSpot
+    /// lets a thread announce to -Xcheck:jni, which also counts them at each call of JNI. So the classes are only
+    /// tagged with the number of their portion, which is no call of JNI, and all references are given back before
+    /// `takes` sees the first class.
+    ///
+    /// # Errors
+    /// If the JVM does not name its classes, or not all of them, or shows no stacks.
+    pub(crate) fn retransform(
+        self,
+        wanted: impl Fn(jclass) -> bool,
+        mut takes: impl FnMut(jclass) -> bool,
+        failed: &mut dyn FnMut(jclass, Failed),
+    ) -> Result<(), Failed> {
+        let Self { java, jvmti, .. } = self;
+        let frame = java.frame(16);
+        let loaded = jvmti.loaded_classes()?;
+        let batch = (loaded.len() / STOPS).clamp(BATCH, PORTION);
+        let chosen: Vec<jclass> = loaded.into_iter().filter(|class| wanted(*class)).collect();
+        let mut portions: Vec<jlong> = Vec::new();
+        for (number, classes) in (1..).zip(chosen.chunks(PORTION)) {
+            let portion = number << PORTION_SHIFT;
+            classes.iter().for_each(|class| jvmti.set_tag(*class, jvmti.tag(*class) | portion));
+            portions.push(portion);
+        }
+        drop(frame);
+        for portion in portions {
+            let _frame = java.frame(PORTION as i32 + 16);
+            let mut classes = jvmti.tagged(&[portion])?;
+            classes.iter().for_each(|class| jvmti.set_tag(*class, 0));
+            classes.retain(|class| takes(*class));
+            self.change(&classes, batch, failed)?;
+        }
+        Ok(())
+    }
+
+    /// Retransforms the classes that wait and have no frame now. Returns the number of these.
+    ///
+    /// # Errors
+    /// As of [`Self::retransform`].
+    pub(crate) fn retry(self, failed: &mut dyn FnMut(jclass, Failed)) -> Result<usize, Failed> {
+        let Self { java, jvmti, .. } = self;
+        let _frame = java.frame(16);
+        let classes = waiting(java, jvmti)?;
+        self.change(&classes, BATCH, failed)?;
+        Ok(classes.iter().filter(|class| jvmti.tag(**class) & WAITS == 0).count())
+    }
+
+    fn change(
+        self,
+        classes: &[jclass],
+        batch: usize,
+        failed: &mut dyn FnMut(jclass, Failed),
+    ) -> Result<(), Failed> {
+        for batch in classes.chunks(batch) {
+            let free = self.without_frames(batch)?;
+            // One class that fails fails its whole batch, so that is halved.
+            halving(&free, &mut |part| self.jvmti.retransform(part), failed);
+        }
+        Ok(())
+    }
+
+    /// Returns the classes that have no frame on a stack; the others wait.
+    fn without_frames(self, classes: &[jclass]) -> Result<Vec<jclass>, Failed> {
+        let Self { java, jvmti, frames } = self;
+        let _frame = java.frame(64);
+        let (methods, threads) = jvmti.methods_on_stacks()?;
+        java.reserve_above(methods.len() + threads);
+        // A method whose class is gone has no frame any more.
+        let in_use: Vec<jclass> =
+            methods.into_iter().filter_map(|method| jvmti.class_of(method).ok()).collect();
+        in_use.iter().for_each(|class| jvmti.set_tag(*class, jvmti.tag(*class) | IN_USE));
+        let has_frame = |class| {
+            jvmti.tag(class) & IN_USE != 0
+                || !frames.is_empty() && jvmti.class_name(class).is_some_and(|name| frames.contains(&name))
+        };
+        let (waiting, free): (Vec<jclass>, _) = classes.iter().copied().partition(|class| has_frame(*class));
+        in_use.iter().for_each(|class| jvmti.set_tag(*class, jvmti.tag(*class) & !IN_USE));
+        waiting.iter().for_each(|class| jvmti.set_tag(*class, jvmti.tag(*class) | WAITS));
+        free.iter().for_each(|class| jvmti.set_tag(*class, jvmti.tag(*class) & !WAITS));
+        Ok(free)
+    }
 }
 
 /// The classes that wait, as local references.
@@ -133,46 +174,6 @@ pub(crate) fn forget(jvmti: Environment, class: jclass) -> bool {
         jvmti.set_tag(class, tag & !WAITS);
     }
     waits
-}
-
-fn change(
-    java: Java,
-    jvmti: Environment,
-    frames: &HashSet<String>,
-    classes: &[jclass],
-    batch: usize,
-    failed: &mut dyn FnMut(jclass, Failed),
-) -> Result<(), Failed> {
-    for batch in classes.chunks(batch) {
-        let free = without_frames(java, jvmti, frames, batch)?;
-        // One class that fails fails its whole batch, so that is halved.
-        halving(&free, &mut |part| jvmti.retransform(part), failed);
-    }
-    Ok(())
-}
-
-/// Returns the classes that have no frame on a stack; the others wait.
-fn without_frames(
-    java: Java,
-    jvmti: Environment,
-    frames: &HashSet<String>,
-    classes: &[jclass],
-) -> Result<Vec<jclass>, Failed> {
-    let _frame = java.frame(64);
-    let (methods, threads) = jvmti.methods_on_stacks()?;
-    java.reserve_above(methods.len() + threads);
-    // A method whose class is gone has no frame any more.
-    let in_use: Vec<jclass> = methods.into_iter().filter_map(|method| jvmti.class_of(method).ok()).collect();
-    in_use.iter().for_each(|class| jvmti.set_tag(*class, jvmti.tag(*class) | IN_USE));
-    let has_frame = |class| {
-        jvmti.tag(class) & IN_USE != 0
-            || !frames.is_empty() && jvmti.class_name(class).is_some_and(|name| frames.contains(&name))
-    };
-    let (waiting, free): (Vec<jclass>, _) = classes.iter().copied().partition(|class| has_frame(*class));
-    in_use.iter().for_each(|class| jvmti.set_tag(*class, jvmti.tag(*class) & !IN_USE));
-    waiting.iter().for_each(|class| jvmti.set_tag(*class, jvmti.tag(*class) | WAITS));
-    free.iter().for_each(|class| jvmti.set_tag(*class, jvmti.tag(*class) & !WAITS));
-    Ok(free)
 }
 
 fn halving<C: Copy, E>(

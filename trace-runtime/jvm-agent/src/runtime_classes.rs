@@ -41,12 +41,10 @@ pub(crate) fn start(java: Java, properties: &[(String, String)], map_id: MapId) 
     let because = Refused::Because;
     // Three for each class and for each property, and some.
     java.reserve(i32::try_from(properties.len() * 4 + 32).unwrap_or(i32::MAX));
-    let mut method_beat = None;
-    for (name, bytes) in CLASSES {
-        let class = java.define(name, &without_lines(bytes));
-        method_beat = Some(class.ok_or(because("the JVM does not take the class dev.anrscope.MethodBeat"))?);
-    }
-    let method_beat: jclass = method_beat.ok_or(because("there is no class to call"))?;
+    let [Some(_), Some(method_beat)] = CLASSES.map(|(name, bytes)| java.define(name, &without_lines(bytes)))
+    else {
+        return Err(because("the JVM does not take the class dev.anrscope.MethodBeat"));
+    };
     if !java.register(method_beat, &trace_runtime::method_beat_natives()) {
         return Err(because("the JVM does not take the native methods of dev.anrscope.MethodBeat"));
     }

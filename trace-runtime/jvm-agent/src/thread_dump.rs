@@ -247,7 +247,10 @@ impl Dumper {
             // A thread that was notified enters the monitor again within `wait`.
             let is_in_wait = stack.frames.first().is_some_and(|frame| {
                 frame.location < 0
-                    && self.jvmti.name_of(frame.method).is_ok_and(|name| name.starts_with("wait"))
+                    && self
+                        .jvmti
+                        .name_and_descriptor(frame.method)
+                        .is_ok_and(|(name, _)| name.starts_with("wait"))
             });
             locks.add(number, wait_line(blocked, is_in_wait, &object, owner), owner);
         } else if state & thread_state::PARKED != 0
@@ -383,7 +386,7 @@ impl Names {
             // A class that was unloaded since the stacks were read has no name any more.
             let class = jvmti.class_of(method).ok();
             let of_class = class.and_then(|class| jvmti.signature(class)).map(|name| external(&name));
-            let name = jvmti.name_of(method).ok().map(|name| clean(&name));
+            let name = jvmti.name_and_descriptor(method).ok().map(|(name, _)| clean(&name));
             let name = of_class.as_deref().unwrap_or("unknown").to_owned()
                 + "."
                 + name.as_deref().unwrap_or("unknown");

@@ -36,12 +36,18 @@ fn started(tid: u32) -> u64 {
     behind_name.split_whitespace().nth(19).and_then(|field| field.parse().ok()).unwrap_or(u64::MAX)
 }
 
-/// Runs `work` on a thread of its own that the JVM knows, and waits for it. `None` if there is no such thread, or it
-/// panicked.
-pub(crate) fn on_own_thread<R: Send>(vm: Vm, work: impl FnOnce(Java) -> R + Send) -> Option<R> {
-    std::thread::scope(|scope| {
+/// Runs `work` on a thread of its own that the JVM knows, and waits for it.
+///
+/// # Errors
+/// As `work`, or if there is no such thread, or it panicked.
+pub(crate) fn on_own_thread(
+    vm: Vm,
+    work: impl FnOnce(Java) -> Result<(), String> + Send,
+) -> Result<(), String> {
+    let done = std::thread::scope(|scope| {
         named().spawn_scoped(scope, move || attached(vm, work)).ok()?.join().ok().flatten()
-    })
+    });
+    done.unwrap_or_else(|| Err("the agent had a fault".to_owned()))
 }
 
 /// A thread that the JVM knows, which does one job after the other.

@@ -155,11 +155,7 @@ impl Target {
     pub fn load(&self, library: &Path, options: &str) -> Result<(), AttachError> {
         let arguments = [library.as_os_str().as_bytes(), b"true", options.as_bytes()];
         let answer = ask(self, "load", arguments, MAX_ANSWER)?;
-        match parse(&String::from_utf8_lossy(&answer)) {
-            Answer::Done => Ok(()),
-            Answer::Agent(number) => Err(AttachError::Agent(self.pid(), number)),
-            Answer::Refused(text) => Err(AttachError::Refused(self.pid(), text)),
-        }
+        parse(self.pid(), &String::from_utf8_lossy(&answer))
     }
 
     /// Returns a dump of all threads, as jstack prints it, with the deadlocks.
@@ -177,27 +173,19 @@ impl Target {
     }
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum Answer {
-    Done,
-    /// What `Agent_OnAttach` has returned.
-    Agent(i32),
-    Refused(String),
-}
-
 /// The answer to `load`: the protocol's number, and if that is 0 the agent's: `return code: N` from Java 9 on, `N` before.
 /// If the library cannot be loaded, a text instead.
-fn parse(answer: &str) -> Answer {
+fn parse(pid: u32, answer: &str) -> Result<(), AttachError> {
     let mut lines = answer.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
     let rest: Vec<&str> = lines.collect();
     let second = rest.first().copied().unwrap_or_default();
     let second = second.strip_prefix("return code:").unwrap_or(second).trim();
     match (first.parse::<i32>(), second.parse::<i32>()) {
-        (Ok(0), Ok(0)) => Answer::Done,
-        (Ok(0), Ok(number)) => Answer::Agent(number),
-        _ if rest.is_empty() => Answer::Refused(format!("it answers {first:?}")),
-        _ => Answer::Refused(rest.join(" ")),
+        (Ok(0), Ok(0)) => Ok(()),
+        (Ok(0), Ok(number)) => Err(AttachError::Agent(pid, number)),
+        _ if rest.is_empty() => Err(AttachError::Refused(pid, format!("it answers {first:?}"))),
+        _ => Err(AttachError::Refused(pid, rest.join(" "))),
     }
 }
 
@@ -225,22 +213,19 @@ mod tests {
 
     #[test]
     fn answers_of_all_versions_are_understood() {
+        let agent = |number| Some(AttachError::Agent(7, number));
+        let refused = |text: &str| Some(AttachError::Refused(7, text.into()));
         for (answer, expected) in [
-            ("0\nreturn code: 0\n", Answer::Done),
-            ("0\n0\n", Answer::Done),
-            ("0\nreturn code: -1\n", Answer::Agent(-1)),
-            ("0\n102\n", Answer::Agent(102)),
-            (
-                "0\n/x.so: cannot open shared object file\n",
-                Answer::Refused("/x.so: cannot open shared object file".into()),
-            ),
-            (
-                "1\nDynamic agent loading is not enabled. \n",
-                Answer::Refused("Dynamic agent loading is not enabled.".into()),
-            ),
-            ("", Answer::Refused("it answers \"\"".into())),
+            ("0\nreturn code: 0\n", None),
+            ("0\n0\n", None),
+            ("0\nreturn code: -1\n", agent(-1)),
+            ("0\n102\n", agent(102)),
+            ("0\n/x.so: cannot open shared object file\n", refused("/x.so: cannot open shared object file")),
+            ("1\nDynamic agent loading is not enabled. \n", refused("Dynamic agent loading is not enabled.")),
+            ("", refused("it answers \"\"")),
         ] {
-            assert_eq!(parse(answer), expected, "{answer:?}");
+            let words = |error: Option<AttachError>| error.map(|error| error.to_string());
+            assert_eq!(words(parse(7, answer).err()), words(expected), "{answer:?}");
         }
     }
 }
