@@ -8,7 +8,7 @@ use crate::connection::{Connection, Timeouts};
 use crate::error::{Error, Fault};
 use crate::server::Server;
 use crate::shell::{MAX_TEXT, ShellPacket, ShellReader};
-use crate::sync::Sync;
+use crate::sync::{Sink, Sync};
 use crate::wire;
 
 /// Marks the end of a command's output where the protocol carries no exit code. The code and a newline follow.
@@ -124,23 +124,14 @@ impl Device {
     ///
     /// # Errors
     /// If the connection breaks, or `sink` fails.
-    pub fn stream(
-        &self,
-        command: &str,
-        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-    ) -> Result<(i32, String), Error> {
+    pub fn stream(&self, command: &str, sink: Sink<'_>) -> Result<(i32, String), Error> {
         self.run(command, false, sink).map_err(|fault| {
             let doing = format!("reading the output of `{}` on device {}", first_words(command), self.serial);
             self.server.link_error(doing, fault)
         })
     }
 
-    fn run(
-        &self,
-        command: &str,
-        with_errors: bool,
-        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-    ) -> Result<(i32, String), Fault> {
+    fn run(&self, command: &str, with_errors: bool, sink: Sink<'_>) -> Result<(i32, String), Fault> {
         let open = |service: &str| {
             self.server.open(&self.serial, service).map_err(|error| match error {
                 Error::Link { fault, .. } => fault,
@@ -196,10 +187,7 @@ impl Device {
 }
 
 /// Passes to `sink` what comes before the final mark; returns the exit code and an empty standard error.
-fn until_mark(
-    mut from: impl Read,
-    sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-) -> Result<(i32, String), Fault> {
+fn until_mark(mut from: impl Read, sink: Sink<'_>) -> Result<(i32, String), Fault> {
     /// The mark, a code of three digits, and the line's end.
     const TAIL: usize = MARK.len() + 5;
     let mut buffer = vec![0; 64 << 10];

@@ -2,7 +2,7 @@
 
 use trace_format::{MapId, Recording};
 
-use crate::app::{App, Place};
+use crate::app::{App, Place, RecordingList};
 use crate::connection::Timeouts;
 use crate::device::Device;
 use crate::error::Error;
@@ -79,6 +79,10 @@ impl Checks {
         self.add(name, Outcome::Good, found, None);
     }
 
+    fn bad(&mut self, name: &'static str, found: impl Into<String>, cure: &str) {
+        self.add(name, Outcome::Bad, found, Some(cure));
+    }
+
     /// Makes the checks. An error, with the name of its check, prevents the remaining ones.
     fn all(
         &mut self,
@@ -123,11 +127,10 @@ impl Checks {
         let release = device.property("ro.build.version.release")?;
         match sdk.parse::<u32>() {
             Ok(n) if n >= MIN_API_LEVEL => self.good("Android", format!("{release} (API {n})")),
-            Ok(n) => self.add(
+            Ok(n) => self.bad(
                 "Android",
-                Outcome::Bad,
                 format!("{release} (API {n})"),
-                Some("use a device with Android 6 (API 23) or later: older shells lack commands that a pull needs"),
+                "use a device with Android 6 (API 23) or later: older shells lack commands that a pull needs",
             ),
             Err(_) => self.add("Android", Outcome::Unknown, format!("unknown API level {sdk:?}"), None),
         }
@@ -136,7 +139,7 @@ impl Checks {
             self.good("ABI", abis);
         } else {
             let cure = format!("use a device or an emulator image of {}", ABIS.join(", "));
-            self.add("ABI", Outcome::Bad, abis, Some(&cure));
+            self.bad("ABI", abis, &cure);
         }
         let pages = device.shell_again("getconf PAGE_SIZE")?;
         match pages.stdout.trim().parse::<u32>() {
@@ -151,16 +154,15 @@ impl Checks {
         if known.contains(&user) || known.is_empty() {
             self.good("user", user.to_string());
         } else {
-            let known = known.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-            let cure = format!("choose one of these with --user: {known}");
-            self.add("user", Outcome::Bad, format!("there is no user {user}"), Some(&cure));
+            let cure = format!("choose one of these with --user: {}", listed(&known));
+            self.bad("user", format!("there is no user {user}"), &cure);
         }
         let disk = device.shell_again("df -k \"${ANDROID_DATA:-/data}\"")?.stdout;
         match free_of(&disk) {
             Some(free) if free >= MIN_FREE_KIB => self.good("space", format!("{} MiB free", free >> 10)),
             Some(free) => {
                 let cure = "remove apps or files: without free space a recording stays in memory and is lost with its process";
-                self.add("space", Outcome::Bad, format!("{free} KiB free"), Some(cure));
+                self.bad("space", format!("{free} KiB free"), cure);
             }
             None => self.add("space", Outcome::Unknown, "cannot parse the output of df", None),
         }
@@ -173,7 +175,7 @@ impl Checks {
         let Some(apk) = path.lines().find_map(|line| line.trim().strip_prefix("package:")) else {
             let found = format!("{package} is not installed for user {}", app.user());
             let cure = "install it (`adb install`), or check the package name";
-            self.add("app", Outcome::Bad, found, Some(cure));
+            self.bad("app", found, cure);
             return Ok(());
         };
         self.good("app", format!("{package} at {apk}"));
@@ -193,8 +195,7 @@ impl Checks {
         if pids.is_empty() {
             self.add("running", Outcome::Warning, "no process", Some("start the app"));
         } else {
-            let pids: Vec<_> = pids.iter().map(u32::to_string).collect();
-            self.good("running", format!("pid {}", pids.join(", ")));
+            self.good("running", format!("pid {}", listed(&pids)));
         }
         self.library(app, apk, &pids)?;
         self.recordings(app, &recording_lists, map)
@@ -226,25 +227,20 @@ impl Checks {
         } else {
             let cure =
                 "add the dependency dev.anrscope to the app, and do not exclude its .so in packagingOptions";
-            self.add("library", Outcome::Bad, format!("{name} is not in the package"), Some(cure));
+            self.bad("library", format!("{name} is not in the package"), cure);
         }
         Ok(())
     }
 
-    fn recordings(
-        &mut self,
-        app: &App,
-        recording_lists: &[crate::RecordingList],
-        map: Option<MapId>,
-    ) -> Result<(), Error> {
-        let all = recording_lists.iter().filter_map(|list| list.recordings.as_ref().ok()).flatten();
+    fn recordings(&mut self, app: &App, lists: &[RecordingList], map: Option<MapId>) -> Result<(), Error> {
+        let all = lists.iter().filter_map(|list| list.recordings.as_ref().ok()).flatten();
         let Some(newest) = all.max_by_key(|remote| remote.modified) else {
             let cure =
                 "start the app and wait a second; if no recording appears, look for anrscope in `adb logcat`";
-            self.add("recordings", Outcome::Bad, "there are no recordings", Some(cure));
+            self.bad("recordings", "there are no recordings", cure);
             return Ok(());
         };
-        for list in recording_lists {
+        for list in lists {
             if let Ok(found) = &list.recordings
                 && !found.is_empty()
             {
@@ -252,39 +248,42 @@ impl Checks {
                 self.good("recordings", format!("{} by {}, {bytes} bytes", found.len(), list.place.name()));
             }
         }
+        if newest.place == Place::Provider {
+            return Ok(());
+        }
         let name = &newest.name;
+        let read = format!("dd if={name} bs={HEADER_BYTES} count=1 2>/dev/null");
         let mut head = Vec::new();
-        if newest.place != Place::Provider {
-            let command =
-                app.in_place(newest.place, &format!("dd if={name} bs={HEADER_BYTES} count=1 2>/dev/null"));
-            app.device().stream(&command, &mut |bytes| {
-                let room = HEADER_BYTES - head.len().min(HEADER_BYTES);
-                head.extend_from_slice(&bytes[..bytes.len().min(room)]);
-                Ok(())
-            })?;
-            let id = Recording::open(head.as_slice()).map(|recording| recording.header().map_id);
-            let (outcome, found, cure) = match (id, map) {
-                (Err(error), _) => {
-                    (Outcome::Bad, format!("{name}: {error}"), Some("remove that file and restart the app"))
-                }
-                (Ok(id), None) => {
-                    (Outcome::Unknown, format!("{name} has map id {id}"), Some("check it with --method-map"))
-                }
-                (Ok(id), Some(map)) if id == map => {
-                    (Outcome::Good, format!("{name} and the given map both have map id {id}"), None)
-                }
-                (Ok(id), Some(map)) => (
-                    Outcome::Bad,
-                    format!("{name} has map id {id}, the given map has {map}"),
-                    Some(
-                        "use the methodMapping.txt of the installed build, or install the build of that map",
-                    ),
-                ),
-            };
-            self.add("map", outcome, found, cure);
+        app.device().stream(&app.in_place(newest.place, &read), &mut |bytes| {
+            let room = HEADER_BYTES - head.len().min(HEADER_BYTES);
+            head.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            Ok(())
+        })?;
+        let id = Recording::open(head.as_slice()).map(|recording| recording.header().map_id);
+        match (id, map) {
+            (Err(error), _) => {
+                self.bad("map", format!("{name}: {error}"), "remove that file and restart the app");
+            }
+            (Ok(id), None) => {
+                let cure = Some("check it with --method-map");
+                self.add("map", Outcome::Unknown, format!("{name} has map id {id}"), cure);
+            }
+            (Ok(id), Some(map)) if id == map => {
+                self.good("map", format!("{name} and the given map both have map id {id}"));
+            }
+            (Ok(id), Some(map)) => {
+                let found = format!("{name} has map id {id}, the given map has {map}");
+                let cure =
+                    "use the methodMapping.txt of the installed build, or install the build of that map";
+                self.bad("map", found, cure);
+            }
         }
         Ok(())
     }
+}
+
+fn listed(numbers: &[u32]) -> String {
+    numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Parses the available space, KiB, from the output of `df -k`.

@@ -145,8 +145,8 @@ pub enum Error {
         /// The checksum of the file on the device.
         expected: u32,
     },
-    /// Any other failure, which no caller tells apart: a name or an address that is invalid, a file that is no APK, an adb
-    /// that does not start, an answer that is not valid.
+    /// Any other failure, which no caller tells apart: a name or an address that is invalid, a file that is no APK, an
+    /// adb that does not start, an answer that is not valid.
     Other {
         /// What is wrong.
         found: String,

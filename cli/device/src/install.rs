@@ -27,7 +27,7 @@ use apk::Apk;
 use manager::PackageManager;
 
 /// How an app is installed. An installed version is replaced, and an app that is marked `testOnly` is accepted (`-r -t`).
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     /// The user for whom the app is installed; `None` for all users.
     pub user: Option<u32>,
@@ -101,6 +101,9 @@ pub enum Step<'a> {
     LeftBehind(String),
 }
 
+/// Takes what happens during an install.
+pub type Progress<'a> = &'a mut dyn FnMut(Step<'_>);
+
 /// An installed app.
 #[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -119,16 +122,16 @@ pub struct Installed {
 /// it is connected.
 ///
 /// # Errors
-/// [`Error::PackageManager`] if the device refuses, [`Error::Disconnected`] if it goes away, and others for a file that cannot
-/// be sent.
+/// [`Error::PackageManager`] if the device refuses, [`Error::Disconnected`] if it goes away, and others for a file
+/// that cannot be sent.
 pub fn install(
     device: &Device,
     apks: &[PathBuf],
     options: &Options,
-    progress: &mut dyn FnMut(Step<'_>),
+    progress: Progress<'_>,
 ) -> Result<Installed, Error> {
     let apks: Vec<Apk> = apks.iter().map(|path| Apk::examine(path)).collect::<Result<_, _>>()?;
-    let bytes = apks.iter().fold(0_u64, |sum, apk| sum.saturating_add(apk.size()));
+    let bytes = apks.iter().fold(0_u64, |sum, apk| sum.saturating_add(apk.size));
     let mut uninstalled = None;
     loop {
         match install_once(device, &apks, options, progress) {
@@ -153,7 +156,7 @@ fn install_once(
     device: &Device,
     apks: &[Apk],
     options: &Options,
-    progress: &mut dyn FnMut(Step<'_>),
+    progress: Progress<'_>,
 ) -> Result<Way, Error> {
     let manager = PackageManager::new(device, options.wait);
     let (way, answer) = match apks {
@@ -161,10 +164,10 @@ fn install_once(
             let mut words = vec!["install".to_owned()];
             words.extend(options.words());
             // adb appends the size, so that no option before it counts.
-            words.extend(["-S".to_owned(), apk.size().to_string()]);
+            words.extend(["-S".to_owned(), apk.size.to_string()]);
             let mut sink = |sent| {
-                progress(Step::Sending { name: apk.name(), sent, total: apk.size() });
-                if sent == apk.size() {
+                progress(Step::Sending { name: &apk.name, sent, total: apk.size });
+                if sent == apk.size {
                     progress(Step::Installing);
                 }
             };
@@ -197,8 +200,10 @@ mod tests {
 
     #[test]
     fn options_become_those_of_the_package_manager() {
-        assert_eq!(Options::default().words(), ["-r", "-t"]);
-        let all = Options { user: Some(10), grant: true, downgrade: true, ..Options::default() };
+        let wait = Duration::from_secs(1);
+        let none = Options { user: None, grant: false, downgrade: false, uninstall_first: false, wait };
+        assert_eq!(none.words(), ["-r", "-t"]);
+        let all = Options { user: Some(10), grant: true, downgrade: true, ..none };
         assert_eq!(all.words(), ["-r", "-t", "-d", "-g", "--user", "10"]);
     }
 }

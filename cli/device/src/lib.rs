@@ -49,5 +49,5 @@ pub use install_answer::{InstallAnswer, InstallFailure};
 pub use quote::quote;
 pub use server::{Environment, ListedDevice, Server, find_adb};
 pub use shell::{MAX_TEXT, ShellPacket, ShellReader};
-pub use sync::Sync;
+pub use sync::{Sink, Sync};
 pub use system_trace::SystemTrace;

@@ -34,6 +34,9 @@ pub enum Step<'a> {
     Lost(&'a Error),
 }
 
+/// Takes the progress of a transfer.
+pub type OnStep<'a> = &'a mut dyn FnMut(Step<'_>);
+
 /// A recording that was pulled.
 #[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,7 +81,7 @@ pub fn pull(
     remote: &Remote,
     directory: &Path,
     limit: u64,
-    on_step: &mut dyn FnMut(Step<'_>),
+    on_step: OnStep<'_>,
 ) -> Result<Pulled, Error> {
     // The fields of `Remote` are public.
     if !is_plain(&remote.name) {
@@ -110,11 +113,7 @@ struct Pull<'a> {
 }
 
 impl Pull<'_> {
-    fn fetch_and_remove(
-        &self,
-        original: &Original,
-        on_step: &mut dyn FnMut(Step<'_>),
-    ) -> Result<Pulled, Error> {
+    fn fetch_and_remove(&self, original: &Original, on_step: OnStep<'_>) -> Result<Pulled, Error> {
         let result = self.fetch(original, on_step);
         if result.as_ref().is_err_and(|error| !error.is_lost() && !error.is_interrupt()) {
             // The next pull can resume only after a lost connection.
@@ -163,7 +162,7 @@ impl Pull<'_> {
             return Err(Error::Command { doing: self.doing(), code: output.code, message });
         }
         let mut words = output.stdout.split_whitespace();
-        let original = self.original(copy, words.next(), words.next(), words.next());
+        let original = self.original(copy, [words.next(), words.next(), words.next()]);
         original.ok_or_else(|| Error::unexpected(&self.doing(), &output.stdout, "a checksum and a length"))
     }
 
@@ -175,8 +174,8 @@ impl Pull<'_> {
             return Err(Error::Command { doing: self.doing(), code: output.code, message });
         }
         let row = output.stdout.lines().find(|line| line.starts_with("Row: ")).unwrap_or_default();
-        let [state, sum, size] = ["state", "cksum", "size"].map(|name| column(row, name));
-        let original = self.original(format!(".pull-{id}"), state, sum, size);
+        let columns = ["state", "cksum", "size"].map(|name| column(row, name));
+        let original = self.original(format!(".pull-{id}"), columns);
         let original = original.filter(|original| column(row, "name") == Some(original.name.as_str()));
         let expected = "a row with a name, a size, a checksum and a state";
         original.ok_or_else(|| Error::unexpected(&self.doing(), &output.stdout, expected))
@@ -184,13 +183,7 @@ impl Pull<'_> {
 
     /// Returns the file to read, from what the device says after it has made the `copy`, or not: the state of the recording, its
     /// checksum and its length. `None` if one of them is missing or is not a number.
-    fn original(
-        &self,
-        copy: String,
-        state: Option<&str>,
-        sum: Option<&str>,
-        size: Option<&str>,
-    ) -> Option<Original> {
+    fn original(&self, copy: String, [state, sum, size]: [Option<&str>; 3]) -> Option<Original> {
         let (state, sum, size) = (state?, sum?.parse().ok()?, size?.parse().ok()?);
         let copied = state == "copy";
         let name = if copied { copy } else { self.remote.name.clone() };
@@ -220,7 +213,7 @@ impl Pull<'_> {
         self.directory.join(format!(".{}.part", self.remote.name))
     }
 
-    fn fetch(&self, original: &Original, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Pulled, Error> {
+    fn fetch(&self, original: &Original, on_step: OnStep<'_>) -> Result<Pulled, Error> {
         let path = self.directory.join(&self.remote.name);
         let pulled = |sum, already, checked, lost| Pulled {
             path: path.clone(),
@@ -238,11 +231,7 @@ impl Pull<'_> {
             return Ok(pulled(sum, true, true, 0));
         }
         if original.size > self.limit {
-            return Err(Error::TooLarge {
-                name: self.remote.name.clone(),
-                size: original.size,
-                limit: self.limit,
-            });
+            return Err(self.too_large(original.size, self.limit));
         }
         let part = Part::open(self.part_path())?;
         let steady = original.copied || !original.live;
@@ -271,7 +260,7 @@ impl Pull<'_> {
         original: &Original,
         part: &Part,
         lost: &mut u32,
-        on_step: &mut dyn FnMut(Step<'_>),
+        on_step: OnStep<'_>,
     ) -> Result<(), Error> {
         let mut stalled = 0;
         // A file that is still written to may grow, within limits.
@@ -293,7 +282,7 @@ impl Pull<'_> {
                 Ok(())
             });
             if let Some(size) = too_long {
-                return Err(Error::TooLarge { name: self.remote.name.clone(), size, limit: most });
+                return Err(self.too_large(size, most));
             }
             let error = match result {
                 // `content` exits with 0 even if the provider failed, and prints the error.
@@ -349,6 +338,10 @@ impl Pull<'_> {
         let mut words = output.stdout.split_whitespace().map(str::parse::<u64>);
         let there = (words.next(), words.next());
         Ok(matches!(there, (Some(Ok(sum)), Some(Ok(n))) if (sum, n) == (u64::from(here.0), here.1)))
+    }
+
+    fn too_large(&self, size: u64, limit: u64) -> Error {
+        Error::TooLarge { name: self.remote.name.clone(), size, limit }
     }
 
     fn doing(&self) -> String {

@@ -1,6 +1,6 @@
 //! The file service, version 1. A request is four letters, a length and a path; all numbers are little endian.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 
 use crate::error::Fault;
 use crate::wire;
@@ -9,6 +9,9 @@ use crate::wire;
 const MAX_DATA: usize = 64 << 10;
 /// The longest message that is accepted, bytes.
 const MAX_MESSAGE: usize = 4 << 10;
+
+/// Takes bytes as they arrive; its error ends the transfer.
+pub type Sink<'a> = &'a mut dyn FnMut(&[u8]) -> io::Result<()>;
 
 /// A session of the file service.
 #[derive(Debug)]
@@ -50,11 +53,7 @@ impl<C: Read + Write> Sync<C> {
     ///
     /// # Errors
     /// If the file does not exist, the connection breaks, or `sink` fails.
-    pub fn receive(
-        &mut self,
-        path: &str,
-        sink: &mut dyn FnMut(&[u8]) -> std::io::Result<()>,
-    ) -> Result<(), Fault> {
+    pub fn receive(&mut self, path: &str, sink: Sink<'_>) -> Result<(), Fault> {
         self.request(b"RECV", path)?;
         let mut buffer = vec![0; MAX_DATA];
         loop {
@@ -101,7 +100,6 @@ impl<C: Read + Write> Sync<C> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::io;
 
     /// A fake connection that answers `answer` and keeps what is sent to it.
     struct FakeConnection<'a> {

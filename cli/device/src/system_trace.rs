@@ -8,6 +8,7 @@ use crate::connection::{Stop, Timeouts};
 use crate::device::{Device, unique_name};
 use crate::error::{Error, Fault};
 use crate::quote::quote;
+use crate::sync::Sink;
 
 /// The directory, below `/data`, that perfetto may write to when the shell starts it.
 const TRACE_DIRECTORY: &str = "misc/perfetto-traces";
@@ -54,7 +55,7 @@ impl SystemTrace {
     ///
     /// # Errors
     /// If perfetto does not stop, or the connection breaks, or `sink` fails.
-    pub fn finish(self, sink: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), Error> {
+    pub fn finish(self, sink: Sink<'_>) -> Result<(), Error> {
         self.end()?;
         let path = format!("/data/{TRACE_DIRECTORY}/{}", self.name);
         let mut came = 0;

@@ -15,8 +15,10 @@ const MAX_NAME: usize = 80;
 #[derive(Debug)]
 pub(super) struct Apk {
     path: PathBuf,
-    name: String,
-    size: u64,
+    /// The file's name.
+    pub(super) name: String,
+    /// Its size, bytes. The package manager takes exactly as many.
+    pub(super) size: u64,
 }
 
 impl Apk {
@@ -55,16 +57,6 @@ impl Apk {
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Self { path: path.to_owned(), name, size: metadata.len() })
-    }
-
-    /// Returns the file's name.
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Returns its size, bytes. The package manager takes exactly as many.
-    pub(super) fn size(&self) -> u64 {
-        self.size
     }
 
     /// Opens the file; it yields [`Self::size`] bytes, or an error if it has become shorter.

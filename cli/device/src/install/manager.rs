@@ -29,7 +29,7 @@ enum Transport {
 /// The package manager of a device.
 #[derive(Debug)]
 pub(super) struct PackageManager<'a> {
-    device: &'a Device,
+    pub(super) device: &'a Device,
     transport: Transport,
     wait: Duration,
 }
@@ -48,10 +48,6 @@ impl<'a> PackageManager<'a> {
             _ => Transport::Pm,
         };
         Self { device, transport, wait }
-    }
-
-    pub(super) fn device(&self) -> &Device {
-        self.device
     }
 
     /// Returns whether `install` reads an APK from its standard input. `install-write` always does.
@@ -93,7 +89,7 @@ impl<'a> PackageManager<'a> {
         let mut connection = self.open(words)?;
         let (mut answer, mut done) = (Vec::new(), 0_u64);
         let mut buffer = vec![0; PIECE];
-        let receiving = |done: u64| format!("it received {} ({} sent)", apk.name(), share(done, apk.size()));
+        let receiving = |done: u64| format!("it received {} ({} sent)", apk.name, share(done, apk.size));
         let broken = loop {
             let n = content.next(&mut buffer)?;
             let Some(piece) = buffer.get(..n).filter(|piece| !piece.is_empty()) else { break None };
@@ -109,13 +105,13 @@ impl<'a> PackageManager<'a> {
             // A device that refuses at once answers before it has everything, and reads no more.
             match connection.read_available(&mut buffer) {
                 Ok(None) => {}
-                Ok(Some(0)) if done < apk.size() => break Some(Fault::Ended),
+                Ok(Some(0)) if done < apk.size => break Some(Fault::Ended),
                 Ok(Some(n)) => keep(&mut answer, buffer.get(..n).unwrap_or_default())
                     .map_err(|fault| self.error(&receiving(done), fault))?,
                 Err(error) => break Some(wire::fault(error)),
             }
         };
-        let doing = if done == apk.size() { "it installed the app".to_owned() } else { receiving(done) };
+        let doing = if done == apk.size { "it installed the app".to_owned() } else { receiving(done) };
         // What a broken connection has brought before may be the reason.
         let ended = read_to_end(&mut connection, &mut answer);
         match (broken, ended) {

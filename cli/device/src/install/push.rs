@@ -7,7 +7,7 @@ use crate::device::{Device, unique_name};
 use crate::error::Error;
 use crate::install::apk::{Apk, Content};
 use crate::install::manager::{broken, clean_up, patient, share};
-use crate::install::{Options, Step};
+use crate::install::{Options, Progress, Step};
 use crate::install_answer::InstallAnswer;
 use crate::quote::quote;
 
@@ -19,7 +19,7 @@ pub(super) fn install(
     device: &Device,
     apk: &Apk,
     options: &Options,
-    progress: &mut dyn FnMut(Step<'_>),
+    progress: Progress<'_>,
 ) -> Result<InstallAnswer, Error> {
     let path = format!("{DIRECTORY}/anrscope-{}.apk", unique_name());
     let answer = copy(device, apk, &path, options.wait, progress).and_then(|()| {
@@ -62,19 +62,13 @@ impl Read for Reporting<'_, '_> {
     }
 }
 
-fn copy(
-    device: &Device,
-    apk: &Apk,
-    path: &str,
-    wait: Duration,
-    progress: &mut dyn FnMut(Step<'_>),
-) -> Result<(), Error> {
-    let mut report = |sent| progress(Step::Sending { name: apk.name(), sent, total: apk.size() });
+fn copy(device: &Device, apk: &Apk, path: &str, wait: Duration, progress: Progress<'_>) -> Result<(), Error> {
+    let mut report = |sent| progress(Step::Sending { name: &apk.name, sent, total: apk.size });
     let mut from = Reporting { content: apk.open()?, sent: 0, report: &mut report, error: None };
     let sent = patient(device, wait).files()?.send(path, 0o644, &mut from);
     let (done, error) = (from.sent, from.error);
     sent.map_err(|fault| {
-        let doing = format!("it received {} ({} sent)", apk.name(), share(done, apk.size()));
+        let doing = format!("it received {} ({} sent)", apk.name, share(done, apk.size));
         error.unwrap_or_else(|| broken(device, wait, &doing, fault))
     })
 }

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::install::apk::Apk;
 use crate::install::manager::{CLEANUP_TIMEOUT, PackageManager, clean_up};
-use crate::install::{Options, Step, refused};
+use crate::install::{Options, Progress, Step, refused};
 use crate::install_answer::InstallAnswer;
 
 /// Installs the APKs. A session that was not committed is abandoned.
@@ -11,9 +11,9 @@ pub(super) fn install(
     manager: &PackageManager<'_>,
     apks: &[Apk],
     options: &Options,
-    progress: &mut dyn FnMut(Step<'_>),
+    progress: Progress<'_>,
 ) -> Result<InstallAnswer, Error> {
-    let total = apks.iter().fold(0_u64, |sum, apk| sum.saturating_add(apk.size()));
+    let total = apks.iter().fold(0_u64, |sum, apk| sum.saturating_add(apk.size));
     let id = create(manager, total, options)?;
     let answer = fill(manager, id, apks, total, progress).and_then(|()| {
         progress(Step::Installing);
@@ -45,23 +45,17 @@ fn fill(
     id: u32,
     apks: &[Apk],
     total: u64,
-    progress: &mut dyn FnMut(Step<'_>),
+    progress: Progress<'_>,
 ) -> Result<(), Error> {
     let mut before = 0_u64;
     for (number, apk) in apks.iter().enumerate() {
-        let words = [
-            "install-write".to_owned(),
-            "-S".to_owned(),
-            apk.size().to_string(),
-            id.to_string(),
-            apk.name_in_session(number),
-            "-".to_owned(),
-        ];
+        let (size, id, name) = (apk.size.to_string(), id.to_string(), apk.name_in_session(number));
+        let words = ["install-write", "-S", &size, &id, &name, "-"].map(str::to_owned);
         let mut sink = |sent: u64| {
-            progress(Step::Sending { name: apk.name(), sent: before.saturating_add(sent), total });
+            progress(Step::Sending { name: &apk.name, sent: before.saturating_add(sent), total });
         };
         refused(manager.send(&words, apk, &mut sink)?, "install")?;
-        before = before.saturating_add(apk.size());
+        before = before.saturating_add(apk.size);
     }
     Ok(())
 }
@@ -69,7 +63,7 @@ fn fill(
 /// Abandons the session, even after Ctrl-C. Returns a text about it if the device cannot be reached.
 fn abandon(manager: &PackageManager<'_>, id: u32) -> Option<String> {
     let words = ["install-abandon".to_owned(), id.to_string()];
-    let abandoned = clean_up(manager.device(), |device| {
+    let abandoned = clean_up(manager.device, |device| {
         // A session that the device has ended itself is unknown to it: any answer will do.
         PackageManager::new(device, CLEANUP_TIMEOUT).run(&words, "it abandoned the session")
     });
@@ -78,7 +72,7 @@ fn abandon(manager: &PackageManager<'_>, id: u32) -> Option<String> {
         format!(
             "install session {id} is left on device {}: Android removes it after three days, or run `adb shell pm \
              install-abandon {id}`",
-            manager.device().serial()
+            manager.device.serial()
         )
     })
 }

@@ -13,7 +13,8 @@ use crate::bench::{Bench, PACKAGE, patient};
 
 /// Options with the program's own limit of time.
 fn options() -> Options {
-    Options { wait: Duration::from_secs(300), ..Options::default() }
+    let wait = Duration::from_secs(300);
+    Options { user: None, grant: false, downgrade: false, uninstall_first: false, wait }
 }
 
 /// More than the buffers between the client and the device hold.
