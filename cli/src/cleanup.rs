@@ -51,13 +51,7 @@ pub(crate) fn on_interrupts() -> std::io::Result<()> {
     if CAUGHT.swap(true, Ordering::Relaxed) {
         return Ok(());
     }
-    let mut signals = signal_hook::iterator::Signals::new(crate::signals::terminating())?;
-    std::thread::Builder::new().name("interrupts".into()).spawn(move || {
-        for signal in signals.forever() {
-            end_by(signal);
-        }
-    })?;
-    Ok(())
+    crate::signals::on_each(crate::signals::terminating(), end_by)
 }
 
 /// Removes unfinished files and ends the process by `signal`.

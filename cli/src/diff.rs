@@ -9,8 +9,7 @@ use exporter::diff::{ALPHA, DurationTable, Row, compare};
 use serde_json::json;
 
 use crate::output;
-use crate::progress::{Estimate, Progress};
-use crate::recordings::{MethodMaps, Recordings, files_of};
+use crate::recordings::{MethodMaps, Recordings, files_of, one_by_one};
 use crate::terminal::{counted, warn_all};
 
 /// Compare two builds: what became slower on the main thread, by method and by message
@@ -110,21 +109,16 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
 }
 
 /// Reads one recording at a time: memory grows with the number of names, not of recordings.
-fn side(path: &Path, map: Option<&Path>) -> anyhow::Result<DurationTable> {
+fn side(path: &PathBuf, map: Option<&Path>) -> anyhow::Result<DurationTable> {
     let mut durations = DurationTable::default();
     let mut maps = MethodMaps::new(map, None)?;
-    let (progress, estimate) = (Progress::new(true), Estimate::new());
-    let files = files_of(path)?;
-    for (number, file) in files.iter().enumerate() {
-        progress.show(|| {
-            let left = estimate.left(number as u64, files.len() as u64);
-            format!("{}: {number} of {} recordings{left}", path.display(), files.len())
-        });
-        let recordings = Recordings::open(std::slice::from_ref(file), &mut maps)?;
-        for input in recordings.inputs() {
+    let files = files_of(std::slice::from_ref(path))?;
+    one_by_one(&files, &format!("{}: ", path.display()), true, |file| {
+        for input in Recordings::open(std::slice::from_ref(file), &mut maps)?.inputs() {
             warn_all(durations.add(input.file, input.recording, input.map)?)?;
         }
-    }
+        Ok(())
+    })?;
     Ok(durations.finish())
 }
 

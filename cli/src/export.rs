@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::Context;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -13,12 +14,12 @@ use flate2::write::GzEncoder;
 use serde_json::json;
 
 use crate::cleanup;
+use crate::fault::UsageError;
 use crate::output::{self, Output};
-use crate::progress::{Estimate, Progress};
+use crate::progress::{Progress, left_after};
 use crate::recordings::{MethodMaps, Recordings};
 use crate::symbols;
 use crate::terminal::{self, counted};
-use crate::usage::UsageError;
 
 /// Export recordings as a trace for ui.perfetto.dev and chrome://tracing
 ///
@@ -184,7 +185,7 @@ pub(crate) fn write_watched(
     let (format, is_compressed) = form_of(out).unwrap_or_default();
     let options = ExportOptions { format, ..options };
     let output = Output::create(out)?;
-    let watched = Watched { out: output.file(), written: 0, estimate: Estimate::new(), recordings, progress };
+    let watched = Watched { out: output.file(), written: 0, began: Instant::now(), recordings, progress };
     let cannot_write = || output::cannot_write(out);
     let failed = |error: ExportError| match error {
         ExportError::Write(source) => anyhow::Error::new(source).context(cannot_write()),
@@ -207,7 +208,7 @@ pub(crate) fn write_watched(
 struct Watched<'a> {
     out: &'a File,
     written: u64,
-    estimate: Estimate,
+    began: Instant,
     recordings: &'a Recordings,
     progress: &'a Progress,
 }
@@ -218,7 +219,7 @@ impl Write for Watched<'_> {
         self.written += count as u64;
         self.progress.show(|| {
             let (read, total) = self.recordings.read_so_far();
-            let left = self.estimate.left(read, total);
+            let left = left_after(self.began.elapsed(), read, total);
             format!(
                 "{} % read, {} KiB written{left}",
                 (read * 100 / total.max(1)).min(99),
@@ -254,38 +255,21 @@ pub(crate) fn in_words(summary: &ExportSummary) -> String {
 }
 
 fn to_json(summary: &ExportSummary) -> serde_json::Value {
-    let counts = &summary.counts;
-    json!({
-        "slices": counts.slices,
-        "events": counts.events,
-        "bytes": summary.bytes,
-        "tracks": counts.tracks,
-        "clamped": counts.clamped,
-        "incomplete": counts.incomplete,
-        "instants": counts.instants,
-        "counters": counts.counters,
-        "anrs": counts.anrs,
-        "frames": counts.frames,
-        "stacks": counts.stacks,
-        "filtered": counts.filtered,
-        "began_before": counts.began_before,
-        "orphan_exits": counts.orphan_exits,
-        "unbalanced": counts.unbalanced,
-        "cut_depth": counts.cut_depth,
-        "overwritten": counts.overwritten,
-        "dropped": counts.dropped,
-        "paused_ms": counts.paused as f64 / 1e6,
-        "methods_off": counts.methods_off,
-        "main_cost_percent": counts.main_cost_ppm as f64 / 1e4,
-        "lost_words": counts.lost_words,
-        "faults": counts.faults,
-        "skipped": counts.skipped,
-        "warnings": summary.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    })
+    let mut document = json!(summary.counts);
+    document["bytes"] = summary.bytes.into();
+    document["paused_ms"] = (summary.counts.paused as f64 / 1e6).into();
+    document["main_cost_percent"] = (summary.counts.main_cost_ppm as f64 / 1e4).into();
+    document["warnings"] = summary.warnings.iter().map(ToString::to_string).collect();
+    document
 }
 
 /// The format that a file's name asks for, and true if the file is compressed with gzip.
 fn form_of(path: &Path) -> Option<(Format, bool)> {
+    named_form(path).map(|(_, form)| form)
+}
+
+/// The end of a trace's name, and the form that it stands for: see [`form_of`].
+pub(crate) fn named_form(path: &Path) -> Option<(&'static str, (Format, bool))> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let forms = [
         (".pftrace", (Format::Perfetto, false)),
@@ -293,7 +277,7 @@ fn form_of(path: &Path) -> Option<(Format, bool)> {
         (".json", (Format::ChromeJson, false)),
         (".json.gz", (Format::ChromeJson, true)),
     ];
-    forms.into_iter().find(|(end, _)| name.ends_with(end)).map(|(_, form)| form)
+    forms.into_iter().find(|(end, _)| name.ends_with(end))
 }
 
 /// Parses a path whose extension names a trace format, or that names an existing file which is not a regular one.

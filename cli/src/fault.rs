@@ -1,4 +1,5 @@
-//! Panics of the program: prints what happened, where, and the stack, so that a bug report is complete.
+//! Faults of the command line and of the program. For a panic it prints what happened, where, and the stack, so that a
+//! bug report is complete.
 //!
 //! In a JVM or an app the runtime does otherwise (`trace-runtime/recorder/src/guard.rs`): it ends the recording with a notice, and the app
 //! continues.
@@ -7,6 +8,11 @@ use std::backtrace::Backtrace;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::panic::PanicHookInfo;
+
+/// An error in the command line that clap cannot detect itself, in words. It ends the program as clap's own errors do.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct UsageError(pub(crate) &'static str);
 
 /// The project's crates, by the first part of a function's path.
 const OURS: [&str; 15] = [

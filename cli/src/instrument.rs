@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
-use instrumenter::{Catalogue, Compat, Input, MapPaths, Skip, Summary, Warning, instrument, outputs_in};
+use instrumenter::{Catalogue, Input, MapPaths, Skip, Summary, Warning, instrument, outputs_in};
 use serde_json::json;
 
 pub(crate) mod choice;
@@ -97,17 +97,12 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     classpath: Vec<PathBuf>,
     /// Choose, number and list methods as Matrix's plug-in does, and call its AppMethodBeat; exits as Matrix's by default
-    #[arg(long, value_enum, conflicts_with_all = ["rules", "short", "cache", "waits", "waits_catalogue"])]
-    compat: Option<CompatOption>,
+    #[arg(long, value_parser = ["matrix"], conflicts_with_all = ["rules", "short", "cache", "waits", "waits_catalogue"])]
+    compat: Option<String>,
     /// A directory with the state of the last run, so that the next one redoes only what has changed; classes in jars are compared one
     /// by one
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum CompatOption {
-    Matrix,
 }
 
 /// Runs the subcommand.
@@ -176,8 +171,8 @@ pub(crate) fn watched(progress: &Progress, count: usize) -> impl Fn(instrumenter
 
 fn settings(options: &Options) -> anyhow::Result<instrumenter::Options> {
     let preset = match options.compat {
-        Some(CompatOption::Matrix) => instrumenter::Options::matrix(),
-        None => instrumenter::Options { compat: Compat::None, ..instrumenter::Options::default() },
+        Some(_) => instrumenter::Options::matrix(),
+        None => instrumenter::Options::default(),
     };
     Ok(instrumenter::Options {
         class_path: options.classpath.clone(),

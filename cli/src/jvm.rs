@@ -3,8 +3,6 @@
 use std::process::ExitCode;
 
 #[cfg(target_os = "linux")]
-mod agent_settings;
-#[cfg(target_os = "linux")]
 mod argfile;
 pub(crate) mod attach;
 #[cfg(target_os = "linux")]

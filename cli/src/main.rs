@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 mod apk;
 mod cleanup;
@@ -41,9 +41,7 @@ mod signals;
 mod start;
 mod symbols;
 mod terminal;
-mod usage;
 mod walk;
-mod watch_options;
 
 /// Record what an app's main thread was doing before it froze, and show it on a timeline
 #[derive(Parser)]
@@ -107,7 +105,7 @@ enum Sub {
 
 /// The command line without hidden subcommands.
 fn public_command() -> clap::Command {
-    let whole = <Command as clap::CommandFactory>::command();
+    let whole = Command::command();
     let shown: Vec<_> = whole.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned().collect();
     // clap cannot remove a subcommand: build a command without the hidden ones.
     let bare = clap::Command::new("anrscope").version(env!("CARGO_PKG_VERSION")).subcommand_required(true);
@@ -125,10 +123,8 @@ fn main() -> ExitCode {
     }
     let result = given_file::with_command(std::env::args_os().collect(), is_subcommand).and_then(run);
     result.unwrap_or_else(|error| {
-        if let Some(error) = error.downcast_ref::<usage::UsageError>() {
-            <Command as clap::CommandFactory>::command()
-                .error(clap::error::ErrorKind::ValueValidation, error)
-                .exit();
+        if let Some(error) = error.downcast_ref::<fault::UsageError>() {
+            Command::command().error(clap::error::ErrorKind::ValueValidation, error).exit();
         }
         // The reader closed the pipe: not an error.
         if error.chain().any(is_broken_pipe) {
@@ -141,7 +137,7 @@ fn main() -> ExitCode {
 }
 
 fn is_subcommand(name: &str) -> bool {
-    <Command as clap::CommandFactory>::command().find_subcommand(name).is_some() || name == "help"
+    Command::command().find_subcommand(name).is_some() || name == "help"
 }
 
 fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
@@ -192,7 +188,6 @@ fn print_error(error: &anyhow::Error) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -160,19 +160,10 @@ fn view(recordings: &Recordings) -> anyhow::Result<link::View> {
     for input in recordings.inputs() {
         let report = Report::build(input.file, input.recording, input.map)?;
         let trace = (report.first, report.end);
-        let anr = report.anrs.last().map(|anr| link::Place {
-            since: anr.since,
-            until: anr.detected,
-            is_anr: true,
-            trace,
-        });
+        let place = |since, until, is_anr| link::Place { since, until, is_anr, trace };
+        let anr = report.anrs.last().map(|anr| place(anr.since, anr.detected, true));
         let span = report.answer.span.filter(|_| report.answer.conclusion != Conclusion::NoHang);
-        let hang = span.map(|span| link::Place {
-            since: span.since,
-            until: span.since.saturating_add(span.duration),
-            is_anr: false,
-            trace,
-        });
+        let hang = span.map(|span| place(span.since, span.since.saturating_add(span.duration), false));
         let is_long =
             input.recording.sections().iter().any(|section| section.kind == Some(SectionKind::DumpText));
         view = link::View { process: Some(report.process), is_long, hang: anr.or(hang) };

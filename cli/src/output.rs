@@ -19,14 +19,9 @@ impl Output {
     /// # Errors
     /// If it cannot be written there.
     pub(crate) fn create(target: &Path) -> anyhow::Result<Self> {
-        Self::open(target).with_context(|| cannot_write(target))
-    }
-
-    fn open(target: &Path) -> io::Result<Self> {
-        if let Some(directory) = directory_of(target) {
-            fs::create_dir_all(directory)?;
-        }
-        let output = exporter::Output::create(target)?;
+        let created = directory_of(target).map_or(Ok(()), fs::create_dir_all);
+        let output = created.and_then(|()| exporter::Output::create(target));
+        let output = output.with_context(|| cannot_write(target))?;
         output.temporary().into_iter().for_each(cleanup::add);
         Ok(Self(output))
     }

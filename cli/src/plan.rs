@@ -7,8 +7,7 @@ use anyhow::bail;
 use exporter::plan::{Plan, RecordedCalls, Row, Thresholds, percent};
 
 use crate::output;
-use crate::progress::{Estimate, Progress};
-use crate::recordings::{MethodMaps, Recordings, files_of};
+use crate::recordings::{MethodMaps, Recordings, files_of, one_by_one};
 use crate::terminal::{counted, one_line, warn_all};
 
 /// Write rules that leave out methods which recordings show to be frequent and always short
@@ -105,21 +104,14 @@ fn limits(options: &Options) -> anyhow::Result<Thresholds> {
 
 /// Reads one recording at a time: memory grows with the number of methods, not of recordings.
 fn evidence(options: &Options) -> anyhow::Result<RecordedCalls> {
-    let files = options.recordings.iter().map(|path| files_of(path));
-    let files = files.collect::<anyhow::Result<Vec<_>>>()?.concat();
     let mut evidence = RecordedCalls::default();
     let mut maps = MethodMaps::new(options.map.as_deref(), None)?;
-    let (progress, estimate) = (Progress::new(!options.json), Estimate::new());
-    for (number, file) in files.iter().enumerate() {
-        progress.show(|| {
-            let left = estimate.left(number as u64, files.len() as u64);
-            format!("{number} of {}{left}", counted(files.len(), "recording"))
-        });
-        let opened = Recordings::open(std::slice::from_ref(file), &mut maps)?;
-        for input in opened.inputs() {
+    one_by_one(&files_of(&options.recordings)?, "", !options.json, |file| {
+        for input in Recordings::open(std::slice::from_ref(file), &mut maps)?.inputs() {
             warn_all(evidence.add(input.file, input.recording, input.map)?)?;
         }
-    }
+        Ok(())
+    })?;
     Ok(evidence)
 }
 
@@ -168,14 +160,8 @@ fn evidence_of(row: &Row, all: u64) -> String {
 /// Formats a number with commas between its thousands.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]

@@ -49,25 +49,8 @@ impl Progress {
     }
 }
 
-/// Estimates the remaining time from the work done so far.
-#[derive(Debug)]
-pub(crate) struct Estimate {
-    began: Instant,
-}
-
-impl Estimate {
-    /// Starts now.
-    pub(crate) fn new() -> Self {
-        Self { began: Instant::now() }
-    }
-
-    /// `, 12 s left`; empty until enough is done for an estimate.
-    pub(crate) fn left(&self, done: u64, total: u64) -> String {
-        left_after(self.began.elapsed(), done, total)
-    }
-}
-
-fn left_after(elapsed: Duration, done: u64, total: u64) -> String {
+/// Estimates the remaining time from the work done so far: `, 12 s left`; empty until enough is done for an estimate.
+pub(crate) fn left_after(elapsed: Duration, done: u64, total: u64) -> String {
     // Less than a hundredth is too little for an estimate.
     if done == 0 || done < total / 100 {
         return String::new();

@@ -2,12 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::{Context, bail};
 use exporter::{ExportInput, FileSource, MethodMap, open_recording};
 use trace_format::{Recording, Source as _};
 
 use crate::file_kind;
+use crate::progress::{Progress, left_after};
+use crate::terminal::counted;
 use crate::walk;
 
 mod method_maps;
@@ -27,11 +30,16 @@ fn map_beside(recording: &Path) -> Option<PathBuf> {
     [own_map_of(recording), recording.with_file_name(MAP_NAME)].into_iter().find(|path| path.is_file())
 }
 
-/// The recordings that `path` names: itself, or all `*.anrscope` in that directory and its subdirectories, sorted by name.
+/// The recordings that `paths` name: files, or of a directory all `*.anrscope` in it and its subdirectories, sorted by
+/// name.
 ///
 /// # Errors
-/// If it cannot be read, or has no recording.
-pub(crate) fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+/// If one cannot be read, or has no recording.
+pub(crate) fn files_of(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    Ok(paths.iter().map(|path| files_in(path)).collect::<anyhow::Result<Vec<_>>>()?.concat())
+}
+
+fn files_in(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
@@ -42,12 +50,34 @@ pub(crate) fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// Passes `files` to `then`, one after the other, with a line of progress that begins with `what`. Memory need not
+/// grow with their number.
+///
+/// # Errors
+/// As `then`.
+pub(crate) fn one_by_one(
+    files: &[PathBuf],
+    what: &str,
+    shows_progress: bool,
+    mut then: impl FnMut(&PathBuf) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let (progress, began) = (Progress::new(shows_progress), Instant::now());
+    for (number, file) in files.iter().enumerate() {
+        progress.show(|| {
+            let left = left_after(began.elapsed(), number as u64, files.len() as u64);
+            format!("{what}{number} of {}{left}", counted(files.len(), "recording"))
+        });
+        then(file)?;
+    }
+    Ok(())
+}
+
 /// The recording that `path` names: itself, or the newest one in that directory; and how many there are.
 ///
 /// # Errors
 /// If the directory cannot be read, or has no recording in it.
 pub(crate) fn newest_of(path: &Path) -> anyhow::Result<(PathBuf, usize)> {
-    let files = files_of(path)?;
+    let files = files_in(path)?;
     let count = files.len();
     let changed = |file: &PathBuf| file.metadata().and_then(|metadata| metadata.modified()).ok();
     // Ties are broken by name.

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use exporter::requests::Requests;
+use exporter::requests::{Requests, Watch};
 
+use crate::export::duration;
 use crate::output;
 use crate::recordings::{MethodMaps, Recordings, newest_of};
-use crate::watch_options::WatchOptions;
 
 /// Print the requests of a server's threads, and where the slow ones spent their time
 ///
@@ -77,4 +77,22 @@ pub(crate) fn run(options: Options) -> anyhow::Result<()> {
         }
         Ok(())
     })
+}
+
+/// Which threads have requests, and which requests are slow.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct WatchOptions {
+    /// The call of this method is a request: Class.method, with or without the package [default: each thread's outermost call]
+    #[arg(long, value_name = "METHOD")]
+    unit: Option<String>,
+    /// A request that takes at least this long is slow: 2s, 300ms
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "2s")]
+    limit: u64,
+}
+
+impl WatchOptions {
+    /// What to look for on threads with these names.
+    pub(crate) fn on(&self, threads: &[String]) -> Watch {
+        Watch { threads: threads.to_vec(), method: self.unit.clone(), limit: self.limit }
+    }
 }

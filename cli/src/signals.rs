@@ -22,6 +22,19 @@ pub(crate) fn terminating() -> impl Iterator<Item = i32> {
     [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !ignored(*signal))
 }
 
+/// Calls `then` for each of these signals that comes, on a thread of its own.
+///
+/// # Errors
+/// If they cannot be caught.
+pub(crate) fn on_each(
+    signals: impl Iterator<Item = i32>,
+    then: impl Fn(i32) + Send + 'static,
+) -> std::io::Result<()> {
+    let mut caught = signal_hook::iterator::Signals::new(signals)?;
+    std::thread::Builder::new().name("signals".into()).spawn(move || caught.forever().for_each(then))?;
+    Ok(())
+}
+
 fn ignored_in(status: &str, signal: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);

@@ -39,15 +39,10 @@ pub(crate) fn shown_in<W>(out: W, json: bool) -> Shown<W> {
 
 /// An error with its causes in one line. A cause that repeats its source's text is left out.
 pub(crate) fn causes(error: &anyhow::Error) -> String {
-    let mut text = String::new();
-    for cause in error.chain().map(ToString::to_string) {
-        if text.is_empty() {
-            text = cause;
-        } else if !text.contains(&cause) {
-            text = format!("{text}: {cause}");
-        }
-    }
-    text
+    let texts = error.chain().map(ToString::to_string);
+    let joined =
+        texts.reduce(|text, cause| if text.contains(&cause) { text } else { format!("{text}: {cause}") });
+    joined.unwrap_or_default()
 }
 
 /// Standard output, for text.

@@ -2,8 +2,10 @@
 
 use std::ops::AddAssign;
 
+use serde::Serialize;
+
 /// Counts of one export. Nothing is dropped without being counted.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Tally {
     /// Events that start or end something (methods, messages, frames, stages, waits, spans, idle handlers),
     /// over all threads.
@@ -39,11 +41,13 @@ pub struct Tally {
     /// Events of an unknown type, or with a value that cannot be shown.
     pub skipped: u64,
     /// Duration of pauses, ns.
+    #[serde(skip)]
     pub paused: u64,
     /// Methods that were off when the recording ended: their calls since then are missing.
     pub methods_off: u64,
     /// Estimated cost to the main thread, in millionths of its time since its first event; the maximum of
     /// several recordings. 0 if the device's figures are not in the recording.
+    #[serde(skip)]
     pub main_cost_ppm: u64,
     /// Frames of main on the frame timeline.
     pub frames: u64,

@@ -19,10 +19,10 @@ use clap::Args;
 use nix::sys::signal::{SigSet, Signal};
 use trace_format::event::{CallId, Frame, Message, Stage, Wait, WaitKind};
 use trace_format::{MapId, TextId};
-use trace_runtime::{Config, Destination, ProcessInError};
+use trace_runtime::{Config, Destination, ProcessInError, boottime};
 
-use super::log::{Log, boottime};
-use super::methods::Method::{self, *};
+use super::log::Log;
+use super::methods::Method::*;
 
 const VSYNC_INTERVAL: u64 = 16_666_667;
 const FRAMES_BEFORE_THE_HANG: u64 = 150;
@@ -57,7 +57,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     start_image_loader(&options.log, "ImageLoader-2", 7)?;
     let sync = start_sync(&options.log, prices.clone())?;
 
-    let mut main = Main { log: Log::open(&options.log, "main")?, vsync: 0, texts: Texts::new() };
+    let messages = MESSAGES.map(message);
+    let mut main = Main { log: Log::open(&options.log, "main")?, vsync: 0, messages };
     let mut looper = Looper::new(FRAMES_BEFORE_THE_HANG);
     // Without a hang the app runs until the parent ends it.
     while let Some(message) = looper.next() {
@@ -116,60 +117,45 @@ impl Looper {
     }
 }
 
-/// Texts of messages, interned once, as the Android shims do.
-struct Texts {
-    choreographer: (String, Message),
-    click: (String, Message),
-    adapter: (String, Message),
-    checkout: (String, Message),
-    lock: TextId,
-}
+/// Target, callback and `what` of a message of each kind of [`Work`].
+const MESSAGES: [(&str, Option<&str>, i32); 4] = [
+    (
+        "android.view.Choreographer$FrameHandler",
+        Some("android.view.Choreographer$FrameDisplayEventReceiver"),
+        0,
+    ),
+    ("android.view.ViewRootImpl$ViewRootHandler", Some("android.view.View$PerformClick"), 0),
+    ("com.example.shop.RowAdapter$H", None, 3),
+    ("android.os.Handler", Some("com.example.shop.CheckoutActivity$PayTask"), 0),
+];
 
-impl Texts {
-    fn new() -> Self {
-        let message = |target: &str, callback: Option<&str>, what: i32| {
-            let name = match callback {
-                Some(callback) => format!("{target}: {callback}"),
-                None => format!("{target}: #{what}"),
-            };
-            let target = trace_runtime::text(target);
-            let callback = callback.map_or(TextId(0), trace_runtime::text);
-            (name, Message { target, callback, what, ..Message::default() })
-        };
-        Self {
-            choreographer: message(
-                "android.view.Choreographer$FrameHandler",
-                Some("android.view.Choreographer$FrameDisplayEventReceiver"),
-                0,
-            ),
-            click: message(
-                "android.view.ViewRootImpl$ViewRootHandler",
-                Some("android.view.View$PerformClick"),
-                0,
-            ),
-            adapter: message("com.example.shop.RowAdapter$H", None, 3),
-            checkout: message("android.os.Handler", Some("com.example.shop.CheckoutActivity$PayTask"), 0),
-            lock: trace_runtime::text("com.example.shop.PriceStore"),
-        }
-    }
+/// A message with its name in the log. Its texts are interned once, as the Android shims do.
+fn message((target, callback, what): (&str, Option<&str>, i32)) -> (String, Message) {
+    let name = match callback {
+        Some(callback) => format!("{target}: {callback}"),
+        None => format!("{target}: #{what}"),
+    };
+    let target = trace_runtime::text(target);
+    let callback = callback.map_or(TextId(0), trace_runtime::text);
+    (name, Message { target, callback, what, ..Message::default() })
 }
 
 /// State of the main thread.
 struct Main {
     log: Log,
     vsync: u64,
-    texts: Texts,
+    messages: [(String, Message); 4],
 }
 
 impl Main {
     fn handle(&mut self, work: Work, prices: &Mutex<()>) {
-        let (name, message) = match work {
-            Work::Frame { .. } => &self.texts.choreographer,
-            Work::Click => &self.texts.click,
-            Work::Bind { .. } => &self.texts.adapter,
-            Work::Pay => &self.texts.checkout,
-        }
-        .clone();
+        let number = match work {
+            Work::Frame { .. } => 0,
+            Work::Click => 1,
+            Work::Bind { .. } => 2,
+            Work::Pay => 3,
+        };
+        let (name, message) = self.messages[number].clone();
         self.log.note('B', &name, || trace_runtime::message_begin(&message));
         match work {
             Work::Frame { intended } => self.frame(intended),
@@ -208,17 +194,11 @@ impl Main {
 
     /// Hangs: the worker that holds the prices' lock waits for a reply that never comes.
     fn pay(&mut self, prices: &Mutex<()>) {
-        let class = self.texts.lock;
+        let class = trace_runtime::text("com.example.shop.PriceStore");
         self.log.method(Pay, |log| {
             log.method(CartTotal, |log| {
                 log.method(PriceOf, |log| {
-                    log.note('B', "wait", || {
-                        trace_runtime::wait_begin(Wait {
-                            lock: PRICES_LOCK,
-                            class,
-                            ..Wait::new(WaitKind::Monitor)
-                        })
-                    });
+                    begin_wait(log, Wait { lock: PRICES_LOCK, class, ..Wait::new(WaitKind::Monitor) });
                     drop(prices.lock());
                 });
             });
@@ -228,6 +208,10 @@ impl Main {
 
 fn stage(log: &mut Log, stage: Stage, body: impl FnOnce(&mut Log)) {
     log.slice(stage.word(), || trace_runtime::stage_begin(stage), || trace_runtime::stage_end(stage), body);
+}
+
+fn begin_wait(log: &mut Log, wait: Wait) {
+    log.note('B', "wait", || trace_runtime::wait_begin(wait));
 }
 
 /// Burns CPU for about this many microseconds.
@@ -300,18 +284,14 @@ fn start_sync(log: &Path, prices: Arc<Mutex<()>>) -> anyhow::Result<Receiver<()>
         let _silent = silent;
         log.method(Sync, |log| {
             let class = trace_runtime::text("com.example.shop.PriceStore");
-            log.note('B', "wait", || {
-                trace_runtime::wait_begin(Wait { lock: PRICES_LOCK, class, ..Wait::new(WaitKind::Monitor) })
-            });
+            begin_wait(log, Wait { lock: PRICES_LOCK, class, ..Wait::new(WaitKind::Monitor) });
             let held = prices.lock();
             log.note('E', "wait", || trace_runtime::wait_end(WaitKind::Monitor, PRICES_LOCK));
             let _ = holding.send(());
-            let upload: Method = Upload;
-            let read = log.method(upload, |log| {
+            let read = log.method(Upload, |log| {
                 let class = trace_runtime::text("java.net.SocketInputStream");
                 let call = CallId::of("java.io.InputStream", "read");
-                let wait = Wait { class, call, ..Wait::new(WaitKind::Blocking) };
-                log.note('B', "wait", || trace_runtime::wait_begin(wait));
+                begin_wait(log, Wait { class, call, ..Wait::new(WaitKind::Blocking) });
                 socket.read(&mut [0; 1])
             });
             drop(held);

@@ -10,10 +10,11 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use trace_format::MapId;
 use trace_format::android::ANR_LIMIT_MS;
+use trace_runtime::boottime;
 
 use super::child::NOT_RESPONDING;
 use super::files::Files;
-use super::log::{Log, boottime};
+use super::log::Log;
 
 /// Timeout of an input event (AOSP `InputConstants.h`, DISPATCHING_TIMEOUT).
 const ANR_AFTER: Duration = Duration::from_millis(ANR_LIMIT_MS);

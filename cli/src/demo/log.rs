@@ -8,12 +8,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// Now, on the time axis of recordings.
-pub(super) fn boottime() -> u64 {
-    let clock = nix::time::ClockId::CLOCK_BOOTTIME;
-    let now = nix::time::clock_gettime(clock).expect("Linux has CLOCK_BOOTTIME since 2.6.39");
-    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
-}
+use trace_runtime::boottime;
+
+use super::methods::Method;
 
 /// One thread's access to the log.
 #[derive(Debug)]
@@ -55,11 +52,7 @@ impl Log {
     }
 
     /// Logs a method around `body`.
-    pub(super) fn method<R>(
-        &mut self,
-        method: super::methods::Method,
-        body: impl FnOnce(&mut Self) -> R,
-    ) -> R {
+    pub(super) fn method<R>(&mut self, method: Method, body: impl FnOnce(&mut Self) -> R) -> R {
         let id = method.id();
         self.slice(&method.name(), || trace_runtime::enter(id), || trace_runtime::exit(id), body)
     }

@@ -1,32 +1,26 @@
 //! The output of a demo: two traces and the report.
 
 use std::io::Write as _;
-use std::path::Path;
 
-use exporter::{ExportInput, ExportOptions, Format, MethodMap, Report};
+use exporter::Report;
 
 use super::files::Files;
-use crate::output::Output;
+use crate::export;
+use crate::recordings::{MethodMaps, Recordings};
 
 /// Writes the traces and prints the report, unless `quiet`.
 pub(super) fn write(files: &Files, quiet: bool) -> anyhow::Result<()> {
-    let recording = exporter::open_recording(&files.recording)?;
-    let map = MethodMap::load(&files.method_map)?;
-    let input = ExportInput { file: &files.recording, recording: &recording, map: &map };
-    let write = |path: &Path| -> anyhow::Result<_> {
-        let options = ExportOptions { format: Format::of_path(path), ..ExportOptions::default() };
-        let output = Output::create(path)?;
-        let summary = exporter::export(&[input], &options, output.file())?;
-        output.commit()?;
-        Ok(summary)
-    };
-    write(&files.json)?;
-    let summary = write(&files.perfetto)?;
+    let mut maps = MethodMaps::new(Some(&files.method_map), None)?;
+    let recordings = Recordings::open(std::slice::from_ref(&files.recording), &mut maps)?;
+    export::write(&recordings, &files.json)?;
+    let summary = export::write(&recordings, &files.perfetto)?;
     if quiet {
         return Ok(());
     }
     let mut stdout = crate::terminal::stdout();
-    write!(stdout, "{}", Report::build(&files.recording, &recording, &map)?)?;
+    for input in recordings.inputs() {
+        write!(stdout, "{}", Report::build(input.file, input.recording, input.map)?)?;
+    }
     writeln!(
         stdout,
         "\n{} slices on {} tracks are in {} ({} bytes; {} holds the same as Chrome JSON).",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use device::pull::{MAX_RECORDING, Pulled, Step, pull};
+use device::pull::{Pulled, Step, pull};
 use device::{App, Remote};
 use exporter::Report;
 use exporter::facts::Facts;
@@ -15,18 +15,9 @@ use crate::progress::Progress;
 use crate::recordings::{MAP_NAME, MethodMaps, Recordings};
 use crate::terminal::warn;
 
-/// Pulls one recording into `directory` with a progress line; problems on the way are warnings.
+/// Pulls one recording into `directory` with a progress line; problems on the way are warnings. Refuses a recording of
+/// more than `limit` bytes or more than the disk has room for.
 pub(super) fn fetch(
-    app: &App,
-    remote: &Remote,
-    directory: &Path,
-    quiet: bool,
-) -> Result<Pulled, device::Error> {
-    fetch_at_most(app, remote, directory, MAX_RECORDING, quiet)
-}
-
-/// As [`fetch`], but refuses a recording of more than `limit` bytes or more than the disk has room for.
-pub(super) fn fetch_at_most(
     app: &App,
     remote: &Remote,
     directory: &Path,
@@ -103,23 +94,24 @@ pub(super) fn in_words(pulled: &Pulled, remote: &Remote) -> String {
     )
 }
 
-/// Returns when the ANRs of a recording were detected, by the device's clock, ns since 1970.
-pub(super) fn anrs_of(file: &Path) -> anyhow::Result<Vec<u64>> {
-    let recording = exporter::open_recording(file)?;
-    let facts = Facts::of(&recording).with_context(|| format!("cannot read {}", file.display()))?;
-    let incidents = &facts.incidents;
-    let start = recording.header().start;
-    let wall = |boottime: u64| start.realtime.saturating_add(boottime.saturating_sub(start.boottime));
-    Ok(incidents.anrs.iter().map(|anr| wall(anr.detected)).collect())
+/// What a recording says of its process.
+pub(super) struct Incidents {
+    /// When its ANRs were detected, by the device's clock, ns since 1970.
+    pub(super) anrs: Vec<u64>,
+    /// How many SIGQUITs the process has judged.
+    pub(super) judged: usize,
 }
 
-/// Returns how many SIGQUITs of the recording its process has judged.
-pub(super) fn judged_in(file: &Path) -> anyhow::Result<usize> {
+/// Reads the incidents of a recording.
+pub(super) fn incidents_of(file: &Path) -> anyhow::Result<Incidents> {
     let recording = exporter::open_recording(file)?;
     let facts = Facts::of(&recording).with_context(|| format!("cannot read {}", file.display()))?;
-    let incidents = &facts.incidents;
-    let anrs = incidents.anrs.iter().filter(|anr| anr.verdict.is_some()).count();
-    Ok(anrs + incidents.captures.iter().filter(|capture| capture.verdict.is_some()).count())
+    let (anrs, captures) = (&facts.incidents.anrs, &facts.incidents.captures);
+    let start = recording.header().start;
+    let wall = |boottime: u64| start.realtime.saturating_add(boottime.saturating_sub(start.boottime));
+    let judged = anrs.iter().filter(|anr| anr.verdict.is_some()).count()
+        + captures.iter().filter(|capture| capture.verdict.is_some()).count();
+    Ok(Incidents { anrs: anrs.iter().map(|anr| wall(anr.detected)).collect(), judged })
 }
 
 /// Returns the map for recordings of a device: the one that was given, or one in the output directory.

@@ -2,14 +2,14 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use device::install::{Installed, Options as How, Step, install};
 use device::{Device, Error, InstallFailure, Stop};
 use serde_json::{Value, json};
 
 use super::target::{Link, seconds};
-use crate::progress::{Estimate, Progress};
+use crate::progress::{Progress, left_after};
 use crate::terminal::counted;
 
 /// Install an APK, or a base APK and its splits, and explain a refusal
@@ -73,10 +73,11 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<()> {
     let mut uninstalled = None;
     let result = {
         let progress = Progress::new(!options.json);
-        let estimate = Estimate::new();
+        let began = Instant::now();
         install(&device, &options.apks, &how, &mut |step| match step {
             Step::Sending { name, sent, total } => progress.show(|| {
-                format!("{name}: {} of {} KiB{}", sent >> 10, total >> 10, estimate.left(sent, total))
+                let left = left_after(began.elapsed(), sent, total);
+                format!("{name}: {} of {} KiB{left}", sent >> 10, total >> 10)
             }),
             Step::Installing => {
                 progress.show_now(|| format!("{} verifies and installs the app", device.serial()))

@@ -9,7 +9,7 @@ use device::pull::MAX_RECORDING;
 use device::{App, Device, Server, Stop};
 use serde_json::json;
 
-use super::fetch::{fetch_at_most, in_words};
+use super::fetch::{fetch, in_words};
 use super::is_interrupt;
 use super::target::{Link, seconds};
 use crate::terminal::counted;
@@ -144,7 +144,7 @@ fn pull_all(
     }
     let mut whole = true;
     for remote in &found {
-        match fetch_at_most(&app, remote, directory, options.max_size << 20, quiet) {
+        match fetch(&app, remote, directory, options.max_size << 20, quiet) {
             Ok(pulled) => {
                 if !quiet {
                     print_line(&in_words(&pulled, remote))?;

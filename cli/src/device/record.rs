@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use device::control::{Command, ask};
 use device::launch::{component, start};
+use device::pull::MAX_RECORDING;
 use device::{App, Remote, Stop, SystemTrace, Timeouts};
 use serde_json::json;
 
@@ -100,7 +101,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<()> {
     let wanted = [before, app.pids()?].concat();
     let mut files = Vec::new();
     for remote in recordings_of(&app, &wanted)? {
-        let pulled = fetch(&app, &remote, directory, options.json)?;
+        let pulled = fetch(&app, &remote, directory, MAX_RECORDING, options.json)?;
         if !options.json {
             writeln!(crate::terminal::stderr(), "{}", in_words(&pulled, &remote))?;
         }

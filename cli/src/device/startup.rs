@@ -1,10 +1,11 @@
 //! `anrscope device startup`: measures how long an app takes to start.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use device::launch::{Launch, component, start, stop as end_app};
+use device::pull::MAX_RECORDING;
 use device::{App, Stop};
 use exporter::facts::{Facts, StartKind, Startup};
 use serde_json::{Value, json};
@@ -119,16 +120,12 @@ fn own_figure(app: &App, directory: &Path) -> anyhow::Result<Option<f64>> {
     let Some(remote) = found.iter().find(|remote| remote.pid().is_some_and(|pid| pids.contains(&pid))) else {
         return Ok(None);
     };
-    let pulled = fetch(app, remote, directory, true)?;
-    let figure = figure_in(&pulled.path);
+    let pulled = fetch(app, remote, directory, MAX_RECORDING, true)?;
+    let recording = exporter::open_recording(&pulled.path)?;
+    let figure = Facts::of(&recording)?.sections.starts.iter().find_map(figure_of);
     // The next start writes another file; a failure here is removed with the directory.
-    let _ = std::fs::remove_file(PathBuf::from(&pulled.path));
-    figure
-}
-
-fn figure_in(path: &Path) -> anyhow::Result<Option<f64>> {
-    let recording = exporter::open_recording(path)?;
-    Ok(Facts::of(&recording)?.sections.starts.iter().find_map(figure_of))
+    let _ = std::fs::remove_file(&pulled.path);
+    Ok(figure)
 }
 
 /// From the start to the first draw, ms, or else to the end of a cold start.

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use device::control::{Command, ask};
+use device::pull::MAX_RECORDING;
 use device::{App, Remote, Stop};
 use serde_json::json;
 
-use super::fetch::{answer, fetch, in_words, judged_in, map_for};
+use super::fetch::{answer, fetch, in_words, incidents_of, map_for};
 use super::target::{Target, seconds};
 use crate::terminal;
 
@@ -72,7 +73,9 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<()> {
     }
     // Earlier signals do not count.
     let judged = match &before {
-        Some(remote) => judged_in(&fetch(&app, remote, &options.out, options.json)?.path)?,
+        Some(remote) => {
+            incidents_of(&fetch(&app, remote, &options.out, MAX_RECORDING, options.json)?.path)?.judged
+        }
         None => 0,
     };
     let how = if !options.anr && asked(&app)? {
@@ -94,8 +97,8 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<()> {
         // The result is appended, but so are other sections: only the recording's content shows that it is there.
         if let Some(now) = recording_of(&app, pid)?.filter(|now| now.size > polled) {
             polled = now.size;
-            let pulled = fetch(&app, &now, &options.out, options.json)?;
-            if judged_in(&pulled.path)? > judged {
+            let pulled = fetch(&app, &now, &options.out, MAX_RECORDING, options.json)?;
+            if incidents_of(&pulled.path)?.judged > judged {
                 break (pulled, now);
             }
         }
@@ -136,19 +139,19 @@ fn asked(app: &App) -> Result<bool, device::Error> {
 }
 
 fn send(app: &App, pid: u32) -> anyhow::Result<()> {
-    let own = app.device().shell(&app.run_as(&format!("kill -3 {pid}")))?;
-    if own.code == 0 {
-        return Ok(());
-    }
-    // Only a root shell may do this.
-    let by_shell = app.device().shell(&format!("kill -3 {pid}"))?;
-    if by_shell.code == 0 {
-        return Ok(());
+    let kill = format!("kill -3 {pid}");
+    let mut refusals = Vec::new();
+    // Without run-as, only a root shell may do this.
+    for command in [app.run_as(&kill), kill] {
+        let output = app.device().shell(&command)?;
+        if output.code == 0 {
+            return Ok(());
+        }
+        refusals.push(output.message());
     }
     bail!(
-        "cannot send a signal to pid {pid} ({}; {}): install a debuggable build, or use a device whose shell is root",
-        own.message(),
-        by_shell.message()
+        "cannot send a signal to pid {pid} ({}): install a debuggable build, or use a device whose shell is root",
+        refusals.join("; ")
     );
 }
 

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use device::pull::MAX_RECORDING;
 use device::{App, Stop};
 use serde_json::json;
 
-use super::fetch::{anrs_of, answer, fetch, map_for};
+use super::fetch::{answer, fetch, incidents_of, map_for};
 use super::target::{Target, seconds};
 
 /// Wait for an app's ANRs: pull and export each one and print its report
@@ -104,7 +105,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
             if before.is_some_and(|before| (before.size, before.modified) == (now.size, now.modified)) {
                 continue;
             }
-            let pulled = match fetch(&app, &remote, &options.out, options.json) {
+            let pulled = match fetch(&app, &remote, &options.out, MAX_RECORDING, options.json) {
                 Ok(pulled) => pulled,
                 Err(error) if error.is_interrupt() => return Ok(ended(options, found)),
                 Err(error) => {
@@ -113,8 +114,8 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
                 }
             };
             // A recording that was cut by the transfer is complete in the next poll.
-            let anrs = match anrs_of(&pulled.path) {
-                Ok(anrs) => anrs,
+            let anrs = match incidents_of(&pulled.path) {
+                Ok(incidents) => incidents.anrs,
                 Err(error) => {
                     crate::terminal::warn(format_args!("{error:#}"))?;
                     continue;

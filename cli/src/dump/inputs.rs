@@ -19,11 +19,11 @@ pub(super) struct Passed {
     pub(super) unread: u64,
 }
 
+/// Takes a dump and its name.
+type Each<'a> = &'a mut dyn FnMut(String, Dump) -> anyhow::Result<()>;
+
 /// Passes each dump of `inputs` to `each`, with its name.
-pub(super) fn each(
-    inputs: &[PathBuf],
-    each: &mut dyn FnMut(String, Dump) -> anyhow::Result<()>,
-) -> anyhow::Result<Passed> {
+pub(super) fn each(inputs: &[PathBuf], each: Each<'_>) -> anyhow::Result<Passed> {
     let mut passed = Passed::default();
     for input in inputs {
         if input == Path::new("-") {
@@ -43,10 +43,7 @@ pub(super) fn each(
 }
 
 /// Reads a file; the inner result is that of `each`.
-fn file(
-    path: &Path,
-    each: &mut dyn FnMut(String, Dump) -> anyhow::Result<()>,
-) -> Result<anyhow::Result<()>, DumpError> {
+fn file(path: &Path, each: Each<'_>) -> Result<anyhow::Result<()>, DumpError> {
     let mut result = Ok(());
     let opened = Dump::open_each(path, &mut |name, dump| {
         if result.is_ok() {
@@ -56,11 +53,7 @@ fn file(
     Ok(result.and_then(|()| Ok(warn_all(opened.warnings)?)))
 }
 
-fn directory(
-    path: &Path,
-    passed: &mut Passed,
-    each: &mut dyn FnMut(String, Dump) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
+fn directory(path: &Path, passed: &mut Passed, each: Each<'_>) -> anyhow::Result<()> {
     // Pipes and devices have no end.
     let files = walk::files(path, usize::MAX, |_, kind| kind.is_file())?;
     let (mut dumps, mut others, mut unread) = (0_u64, 0_u64, 0_usize);

@@ -3,8 +3,6 @@
 #[cfg(target_os = "linux")]
 mod client_lock;
 #[cfg(target_os = "linux")]
-mod interrupts;
-#[cfg(target_os = "linux")]
 mod open_text;
 mod options;
 #[cfg(target_os = "linux")]

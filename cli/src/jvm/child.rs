@@ -9,7 +9,6 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use signal_hook::consts::{SIGINT, SIGQUIT};
-use signal_hook::iterator::Signals;
 
 use crate::{cleanup, signals};
 
@@ -28,19 +27,14 @@ impl Supervisor {
     pub(crate) fn start() -> anyhow::Result<Self> {
         let ours =
             signals::terminating().chain([SIGQUIT].into_iter().filter(|signal| !signals::ignored(*signal)));
-        let mut caught = Signals::new(ours).context("cannot catch signals")?;
         let running = Arc::new(Mutex::new(None));
         let shared = Arc::clone(&running);
-        let follow = move || {
-            for signal in caught.forever() {
-                // Locked while sending, so that the pid cannot be another process's by then.
-                match *lock(&shared) {
-                    Some(pid) => forward(signal, pid),
-                    None => cleanup::end_by(signal),
-                }
-            }
+        // Locked while sending, so that the pid cannot be another process's by then.
+        let follow = move |signal| match *lock(&shared) {
+            Some(pid) => forward(signal, pid),
+            None => cleanup::end_by(signal),
         };
-        std::thread::Builder::new().name("signals".into()).spawn(follow).context("cannot start a thread")?;
+        signals::on_each(ours, follow).context("cannot catch signals")?;
         Ok(Self { running })
     }
 

@@ -6,10 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use answers::answer::Answer;
+use exporter::ExportOptions;
 use exporter::profile::{Profile, share, time};
 use jvm_agent::{NOT_RESTORED, NOT_TRACED};
 use trace_format::{Event, Item, Recording, Source};
 
+use crate::export;
+use crate::progress::Progress;
+use crate::recordings::Recordings;
 use crate::terminal::counted;
 
 /// How many untraced classes get a line each.
@@ -69,6 +73,23 @@ impl Notices {
         });
         last.into_iter().flatten().for_each(|text| self.line(text));
         last[0].is_some()
+    }
+
+    /// Exports recordings to `out`, in which so many methods were traced, and says so.
+    pub(super) fn export(
+        self,
+        recordings: &Recordings,
+        options: ExportOptions,
+        out: &Path,
+        traced: usize,
+    ) -> anyhow::Result<()> {
+        let progress = Progress::new(!self.quiet);
+        let written = export::write_watched(recordings, options, out, &progress)?;
+        drop(progress);
+        self.warn_all(&written.warnings);
+        let (words, traced) = (export::in_words(&written), counted(traced, "method"));
+        self.line(format_args!("{words}, {traced} traced -> {}", out.display()));
+        Ok(())
     }
 
     /// Prints how much of the program's time the recording covers, and where the time went.

@@ -1,9 +1,14 @@
 //! Options of `anrscope jvm`.
 
 use std::ffi::OsString;
+#[cfg(target_os = "linux")]
+use std::path::Path;
 use std::path::PathBuf;
 
-use crate::watch_options::WatchOptions;
+#[cfg(target_os = "linux")]
+use jvm_agent::{JdkClasses, Settings, Waits};
+
+use crate::requests::WatchOptions;
 
 /// Run a Java program and write a trace of its threads (Linux)
 ///
@@ -110,7 +115,8 @@ pub(super) struct Recording {
     pub(super) rules: Option<PathBuf>,
     /// Trace these packages or classes of the JDK too, such as java.util.concurrent,java.net; without their waits. Not those that the
     /// recorder or the JVM needs itself, such as java.lang
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = jdk_name)]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[cfg_attr(target_os = "linux", arg(value_parser = jdk_name))]
     pub(super) jdk: Vec<String>,
     /// Do not record waits and tasks: which thread waits for which lock, task or blocking call, who owns the lock, who submitted
     /// the task and which thread runs it
@@ -123,14 +129,26 @@ pub(super) struct Recording {
 
 #[cfg(target_os = "linux")]
 impl Recording {
-    /// Which of the JDK's classes are traced.
+    /// The agent's settings for a method map at this path. `placed` says where the agent finds a file that was given;
+    /// the second argument is a name for a copy.
     ///
     /// # Errors
-    /// If one of them cannot be.
-    pub(super) fn jdk_classes(&self) -> Result<jvm_agent::JdkClasses, jvm_agent::JdkError> {
-        let mut classes = jvm_agent::JdkClasses::default();
-        self.jdk.iter().try_for_each(|name| classes.add(name))?;
-        Ok(classes)
+    /// If `placed` fails, or `--jdk` names what is not traced.
+    pub(super) fn settings(
+        &self,
+        map: PathBuf,
+        properties: Vec<(String, String)>,
+        placed: impl Fn(&Path, &str) -> anyhow::Result<PathBuf>,
+    ) -> anyhow::Result<Settings> {
+        let mut jdk = JdkClasses::default();
+        self.jdk.iter().try_for_each(|name| jdk.add(name))?;
+        let rules = self.rules.as_ref().map(|file| placed(file, "rules")).transpose()?;
+        let waits = match (&self.waits_catalogue, self.no_waits) {
+            (Some(file), _) => Waits::File(placed(file, "waits")?),
+            (None, true) => Waits::Off,
+            (None, false) => Waits::On,
+        };
+        Ok(Settings { map, rules, waits, jdk, properties, ..Settings::default() })
     }
 
     /// How classes are instrumented.
@@ -172,12 +190,7 @@ impl Resolution {
 /// Checks a name of packages or classes of the JDK.
 #[cfg(target_os = "linux")]
 fn jdk_name(text: &str) -> Result<String, jvm_agent::JdkError> {
-    jvm_agent::JdkClasses::default().add(text).map(|()| text.to_owned())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn jdk_name(text: &str) -> Result<String, core::convert::Infallible> {
-    Ok(text.to_owned())
+    JdkClasses::default().add(text).map(|()| text.to_owned())
 }
 
 /// Minimum size of the rings.

@@ -16,55 +16,42 @@ use crate::recordings::MAP_NAME;
 /// What the name of a further map starts with, in front of the pid.
 const FURTHER: &str = "methodMapping-";
 
-/// The maps that agents have written into a directory.
-#[derive(Debug)]
-pub(super) struct RunMaps {
-    by_id: HashMap<MapId, PathBuf>,
-}
-
 /// The files in `dir` that an agent may have written a map to, with their source lines.
 fn files(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = fs::read_dir(dir)?.collect::<io::Result<Vec<_>>>()?;
-    let maps = entries.iter().filter(|entry| RunMaps::has(&entry.file_name()));
+    let maps = entries.iter().filter(|entry| has(&entry.file_name()));
     Ok(maps.map(fs::DirEntry::path).collect())
 }
 
-impl RunMaps {
-    /// Returns true if a file of this name may be one of an agent's maps, or have source lines.
-    pub(super) fn has(name: &OsStr) -> bool {
-        let name = name.to_string_lossy();
-        name.starts_with(FURTHER) || name.strip_suffix(".lines").unwrap_or(&name) == MAP_NAME
-    }
+/// Returns true if a file of this name may be one of an agent's maps, or have source lines.
+pub(super) fn has(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with(FURTHER) || name.strip_suffix(".lines").unwrap_or(&name) == MAP_NAME
+}
 
-    /// Removes the maps of an earlier run, which an agent would not replace.
-    ///
-    /// # Errors
-    /// If one cannot be removed.
-    pub(super) fn remove(dir: &Path) -> io::Result<()> {
-        files(dir)?.into_iter().try_for_each(fs::remove_file)
-    }
+/// Removes the maps of an earlier run, which an agent would not replace.
+///
+/// # Errors
+/// If one cannot be removed.
+pub(super) fn remove(dir: &Path) -> io::Result<()> {
+    files(dir)?.into_iter().try_for_each(fs::remove_file)
+}
 
-    /// Reads the ids of the maps in `dir`.
-    ///
-    /// # Errors
-    /// If the directory cannot be read.
-    pub(super) fn read(dir: &Path) -> io::Result<Self> {
-        let ids = files(dir)?.into_iter().filter_map(|path| Some((id_of(&path)?, path)));
-        Ok(Self { by_id: ids.collect() })
-    }
+/// The maps in `dir` by their ids.
+///
+/// # Errors
+/// If the directory cannot be read.
+pub(super) fn read(dir: &Path) -> io::Result<HashMap<MapId, PathBuf>> {
+    let ids = files(dir)?.into_iter().filter_map(|path| Some((id_of(&path)?, path)));
+    Ok(ids.collect())
+}
 
-    /// The map with this id.
-    pub(super) fn of(&self, id: MapId) -> Option<&Path> {
-        self.by_id.get(&id).map(PathBuf::as_path)
-    }
-
-    /// How many methods the map at `path` has; 0 if it does not exist.
-    pub(super) fn methods_in(path: &Path) -> usize {
-        let Ok(file) = File::open(path) else { return 0 };
-        let lines = BufReader::new(file).lines().map_while(Result::ok);
-        let id = |line: String| line.split_once(',').and_then(|(id, _)| id.parse().ok());
-        lines.filter_map(id).filter(|id| ids::is_method(*id)).count()
-    }
+/// How many methods the map at `path` has; 0 if it does not exist.
+pub(super) fn methods_in(path: &Path) -> usize {
+    let Ok(file) = File::open(path) else { return 0 };
+    let lines = BufReader::new(file).lines().map_while(Result::ok);
+    let id = |line: String| line.split_once(',').and_then(|(id, _)| id.parse().ok());
+    lines.filter_map(id).filter(|id| ids::is_method(*id)).count()
 }
 
 fn id_of(map: &Path) -> Option<MapId> {
@@ -88,13 +75,10 @@ mod tests {
         let second = scratch.file("methodMapping-81.txt", text(8).as_bytes());
         let lines = scratch.file("methodMapping.txt.lines", b"1,B.java,3\n");
         let other = scratch.file("notes.txt", text(9).as_bytes());
-        let maps = RunMaps::read(scratch.path()).unwrap();
-        assert_eq!(
-            [7, 8, 9].map(|id| maps.of(MapId(id))),
-            [Some(first.as_path()), Some(second.as_path()), None]
-        );
-        assert_eq!((RunMaps::methods_in(&first), RunMaps::methods_in(Path::new("/no/such"))), (1, 0));
-        RunMaps::remove(scratch.path()).unwrap();
+        let maps = read(scratch.path()).unwrap();
+        assert_eq!([7, 8, 9].map(|id| maps.get(&MapId(id))), [Some(&first), Some(&second), None]);
+        assert_eq!((methods_in(&first), methods_in(Path::new("/no/such"))), (1, 0));
+        remove(scratch.path()).unwrap();
         assert_eq!([first, second, lines, other].map(|path| path.exists()), [false, false, false, true]);
     }
 }

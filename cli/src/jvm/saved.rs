@@ -9,14 +9,12 @@ use trace_format::compact;
 use trace_format::layout::MAGIC;
 
 use super::sparse::Sparse;
+use crate::export::named_form;
 use crate::output::Output;
 use crate::recordings::own_map_of;
 
 /// Extension of a recording.
 const END: &str = "anrscope";
-
-/// The longest extensions first: `x.json.gz` is the trace of `x`.
-const TRACES: [&str; 4] = [".json.gz", ".json", ".perfetto-trace", ".pftrace"];
 
 /// Where a trace's recordings are saved: beside it, under its name.
 #[derive(Debug)]
@@ -35,8 +33,8 @@ impl Beside {
             return Ok(None);
         }
         let name = trace.file_name().unwrap_or_default().to_string_lossy();
-        let lower = name.to_ascii_lowercase();
-        let Some(end) = TRACES.iter().find(|end| lower.ends_with(*end)) else { return Ok(None) };
+        // `x.json.gz` is the trace of `x`.
+        let Some((end, _)) = named_form(trace) else { return Ok(None) };
         let stem = trace.with_file_name(&name[..name.len() - end.len()]);
         let beside = Self { stem };
         for (path, is_ours) in [

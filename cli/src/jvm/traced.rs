@@ -25,15 +25,14 @@ use super::launch::{self, Launch, Main};
 use super::notices::{Notices, answered, size};
 use super::options::Options;
 use super::properties;
-use super::run_maps::RunMaps;
+use super::run_maps;
 use super::saved::{self, Beside};
 use super::with_agent::WithAgent;
+use crate::embedded;
 use crate::output::Output;
-use crate::progress::Progress;
 use crate::recordings::{MethodMaps, Recordings, own_map_of};
 use crate::scratch::{Scratch, private_builder};
 use crate::terminal::counted;
-use crate::{embedded, export};
 
 /// Free space in the file system that events do not use.
 const LEFT_FREE: u64 = 64 << 20;
@@ -192,7 +191,7 @@ impl Run {
         let (well, ran) = (status.success(), began.elapsed());
         let code = exit_code(status);
         let code = ExitCode::from(code);
-        let methods = agent.map.exists().then(|| RunMaps::methods_in(&agent.map));
+        let methods = agent.map.exists().then(|| run_maps::methods_in(&agent.map));
         let ended = Ended { well, ran, methods };
         // The exit code stays the program's, even if its trace fails.
         if let Err(error) = self.export(&agent.map, &ended, notices) {
@@ -232,12 +231,7 @@ impl Run {
         let lasting = self.beside.is_some() || self.scratch.is_none();
         let map = (!lasting).then_some(map);
         let opened = Recordings::open(&recordings, &mut MethodMaps::new(map, None)?)?;
-        let progress = Progress::new(!notices.quiet);
-        let written = export::write_watched(&opened, ExportOptions::default(), &self.out, &progress)?;
-        drop(progress);
-        notices.warn_all(&written.warnings);
-        let (words, traced) = (export::in_words(&written), counted(methods, "method"));
-        notices.line(format_args!("{words}, {traced} traced -> {}", self.out.display()));
+        notices.export(&opened, ExportOptions::default(), &self.out, methods)?;
         let inputs = opened.inputs();
         if let Some(input) = inputs.first().filter(|_| !notices.quiet) {
             notices.untraced(input.recording, 0);
@@ -256,10 +250,11 @@ impl Run {
 
     /// Each recording with its map: the one with its id, or else the program's.
     fn with_maps(&self, map: &Path, recordings: Vec<PathBuf>) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
-        let maps = RunMaps::read(&self.dir).with_context(|| format!("cannot read {}", self.dir.display()))?;
+        let maps =
+            run_maps::read(&self.dir).with_context(|| format!("cannot read {}", self.dir.display()))?;
         let pair = |recording: PathBuf| -> anyhow::Result<_> {
-            let own = maps.of(header(&recording, &recording)?.map_id);
-            let own = own.unwrap_or(map).to_owned();
+            let own = maps.get(&header(&recording, &recording)?.map_id);
+            let own = own.map_or(map, PathBuf::as_path).to_owned();
             Ok((recording, own))
         };
         recordings.into_iter().map(pair).collect()

@@ -12,12 +12,11 @@ use anyhow::{Context, bail};
 use jvm_agent::Settings;
 use nix::sys::statvfs::{FsFlags, statvfs};
 
-use super::agent_settings;
 use super::java::Java;
 use super::launch::{self, Launch};
 use super::options::Recording;
 use super::properties::Property;
-use super::run_maps::RunMaps;
+use super::run_maps;
 use crate::embedded;
 use crate::recordings::MAP_NAME;
 
@@ -36,7 +35,7 @@ impl WithAgent {
     /// # Errors
     /// If there is one.
     pub(super) fn check_variables() -> anyhow::Result<()> {
-        match launch::option_in_variables(&launch::WRITE_ARCHIVES, variable) {
+        match launch::option_in_variables(&launch::WRITE_ARCHIVES, |name| std::env::var_os(name)) {
             Some((variable, option)) => bail!(
                 "{variable} has {option}, and a JVM with an agent does not write archives of classes: take it out for this run"
             ),
@@ -63,7 +62,7 @@ impl WithAgent {
         }
         let no_room =
             || format!("cannot write to {}: choose another directory with TMPDIR or --keep", dir.display());
-        RunMaps::remove(dir).with_context(no_room)?;
+        run_maps::remove(dir).with_context(no_room)?;
         let library = embedded::unpack_library(dir).with_context(no_room)?;
         if library.as_os_str().as_bytes().contains(&b'=') {
             bail!("{}: the path of a JVM's agent cannot contain =: choose another --keep", dir.display());
@@ -73,7 +72,7 @@ impl WithAgent {
         let absolute = |file: &Path, _: &str| {
             fs::canonicalize(file).with_context(|| format!("cannot find {}", file.display()))
         };
-        let settings = agent_settings::settings(map.clone(), recording, properties, absolute)?;
+        let settings = recording.settings(map.clone(), properties, absolute)?;
         let settings = Settings { leaves_sigquit, ..settings };
         let file = dir.join("runtime/agent.settings");
         fs::write(&file, settings.text()?).with_context(no_room)?;
@@ -95,7 +94,7 @@ impl WithAgent {
     pub(super) fn leaves_sigquit(launch: &Launch, java: &Java) -> bool {
         const CHECK: &str = "-Xcheck:jni";
         let on_line = || launch.options.iter().any(|option| option == CHECK);
-        let in_variable = || launch::option_in_variables(&[CHECK], variable).is_some();
+        let in_variable = || launch::option_in_variables(&[CHECK], |name| std::env::var_os(name)).is_some();
         java.hotspot && java.version < 17 && (on_line() || in_variable())
     }
 
@@ -114,8 +113,4 @@ impl WithAgent {
         }
         Ok(all)
     }
-}
-
-fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name)
 }

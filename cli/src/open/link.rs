@@ -82,27 +82,15 @@ pub(super) fn to_page(trace: &str, zoom: bool, view: &View) -> String {
 
 /// Escapes a text for a regular expression of the page.
 fn literal(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if r"\^$.|?*+()[]{}".contains(c) {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
+    let escape = |c| r"\^$.|?*+()[]{}".contains(c).then_some('\\');
+    text.chars().flat_map(|c| escape(c).into_iter().chain([c])).collect()
 }
 
 /// Percent-encodes all but letters, digits and `-._~`.
 fn escaped(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let escape = |byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(escape).collect()
 }
 
 #[cfg(test)]

@@ -10,11 +10,10 @@ use serde_json::json;
 
 use super::options::{Options, ReportFormat};
 use crate::cleanup;
+use crate::fault::UsageError;
 use crate::output;
-use crate::progress::{Estimate, Progress};
-use crate::recordings::{MethodMaps, Recordings, files_of};
+use crate::recordings::{MethodMaps, Recordings, files_of, one_by_one};
 use crate::terminal::{MAX_NAMED, counted};
-use crate::usage::UsageError;
 
 pub(super) fn run(options: &Options) -> anyhow::Result<()> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
@@ -24,17 +23,11 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
     if options.out.is_some() && !options.group {
         return Err(UsageError("--rows writes no report to --out: add --group, or leave out --out").into());
     }
-    let files = options.recordings.iter().map(|path| files_of(path));
-    let files = files.collect::<anyhow::Result<Vec<_>>>()?.concat();
+    let files = files_of(&options.recordings)?;
     let mut maps = MethodMaps::new(options.method_map.as_deref(), options.mapping.as_deref())?;
     let (mut rows, mut unread) = (Vec::with_capacity(files.len()), 0_usize);
     let mut stderr = crate::terminal::stderr();
-    let (progress, estimate) = (Progress::new(!options.quiet), Estimate::new());
-    for (number, file) in files.iter().enumerate() {
-        progress.show(|| {
-            let left = estimate.left(number as u64, files.len() as u64);
-            format!("{number} of {} recordings{left}", files.len())
-        });
+    one_by_one(&files, "", !options.quiet, |file| {
         // One recording at a time; an unreadable one does not stop the others.
         match row(file, &mut maps, &options.symbols) {
             Ok(row) => rows.push(row),
@@ -45,8 +38,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
                 }
             }
         }
-    }
-    drop(progress);
+        Ok(())
+    })?;
     if unread > MAX_NAMED {
         writeln!(stderr, "warning: and {} more that cannot be read", unread - MAX_NAMED)?;
     }

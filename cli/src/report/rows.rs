@@ -1,6 +1,7 @@
 //! The file of `--rows`, whose name says in which form the rows are written.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -10,19 +11,13 @@ use exporter::fleet::{Row, write_csv, write_json_lines};
 
 use crate::output::{Output, cannot_write};
 
-#[derive(Clone, Copy, Debug)]
-enum Form {
-    JsonLines,
-    Csv,
-}
+type WriteRows = fn(&[Row], &mut BufWriter<&File>) -> io::Result<()>;
 
-impl Form {
-    fn of(path: &Path) -> Option<Self> {
-        match path.extension()?.to_ascii_lowercase().to_str()? {
-            "jsonl" | "ndjson" | "json" => Some(Self::JsonLines),
-            "csv" => Some(Self::Csv),
-            _ => None,
-        }
+fn form_of(path: &Path) -> Option<WriteRows> {
+    match path.extension()?.to_ascii_lowercase().to_str()? {
+        "jsonl" | "ndjson" | "json" => Some(|rows, out| write_json_lines(rows, out)),
+        "csv" => Some(|rows, out| write_csv(rows, out)),
+        _ => None,
     }
 }
 
@@ -30,7 +25,7 @@ impl Form {
 #[derive(Clone, Debug)]
 pub(super) struct RowsFile {
     path: PathBuf,
-    form: Form,
+    form: WriteRows,
 }
 
 impl RowsFile {
@@ -38,7 +33,7 @@ impl RowsFile {
     pub(super) fn parser() -> impl TypedValueParser<Value = Self> {
         OsStringValueParser::new().try_map(|text: OsString| {
             let path = PathBuf::from(text);
-            let form = Form::of(&path).ok_or(
+            let form = form_of(&path).ok_or(
                 "the name of a file of rows ends with .jsonl, .ndjson or .json for JSON Lines, or with .csv",
             )?;
             Ok::<_, &str>(Self { path, form })
@@ -52,15 +47,10 @@ impl RowsFile {
     /// Writes the rows, completely or not at all.
     pub(super) fn write(&self, rows: &[Row]) -> anyhow::Result<()> {
         let output = Output::create(&self.path)?;
-        self.write_to(BufWriter::new(output.file()), rows).with_context(|| cannot_write(&self.path))?;
+        let mut out = BufWriter::new(output.file());
+        let written = (self.form)(rows, &mut out).and_then(|()| out.flush());
+        written.with_context(|| cannot_write(&self.path))?;
+        drop(out);
         output.commit()
-    }
-
-    fn write_to(&self, mut out: impl Write, rows: &[Row]) -> io::Result<()> {
-        match self.form {
-            Form::JsonLines => write_json_lines(rows, &mut out)?,
-            Form::Csv => write_csv(rows, &mut out)?,
-        }
-        out.flush()
     }
 }

@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use answers::answer::Answer;
@@ -14,24 +16,22 @@ use exporter::{ExportOptions, Report, Selection};
 use instrumenter::live::Live;
 use jvm_agent::Settings;
 use jvm_agent::client::{AttachError, Dir, Target};
+use trace_runtime::boottime;
 
 use super::Options;
 use super::client_lock::ClientLock;
-use super::interrupts::Interrupts;
 use super::open_text;
 use super::place::Place;
 use super::settings::{self, Agreed};
-use super::thread_dump::{ThreadDump, ThreadDumps, boottime};
-use crate::export;
+use super::thread_dump::{ThreadDump, ThreadDumps};
 use crate::jvm::notices::{Notices, shell_word, size};
-use crate::jvm::run_maps::RunMaps;
+use crate::jvm::run_maps;
 use crate::jvm::saved::Beside;
 use crate::jvm::traced::{buffer_in, free_in, header, recordings_in};
 use crate::output::Output;
-use crate::progress::Progress;
 use crate::recordings::{MAP_NAME, MethodMaps, Recordings};
 use crate::scratch::Scratch;
-use crate::terminal::counted;
+use crate::{cleanup, signals};
 
 /// How often the end is checked for.
 const POLL: Duration = Duration::from_millis(20);
@@ -55,7 +55,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
         .with_context(|| format!("{} is not a file: choose another --out", out.display()))?;
     Live::check(&options.recording.instrumenter()?)?;
     let mut session = Session::prepare(target, options, notices)?;
-    let interrupts = Interrupts::catch()?;
+    let is_to_end = catch_interrupts()?;
     let (began, before) = (Instant::now(), boottime());
     let first = match session.begin(notices) {
         Ok(first) => first,
@@ -72,7 +72,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
     notices.line(format_args!("recording process {} {end}", options.pid));
     let time = options.time.map(Duration::from_nanos);
     let changed = Instant::now();
-    while time.is_none_or(|time| changed.elapsed() < time) && !interrupts.came() {
+    while time.is_none_or(|time| changed.elapsed() < time) && !is_to_end.load(Ordering::Relaxed) {
         if !session.target.is_alive() {
             notices.line(format_args!("process {} has ended", options.pid));
             break;
@@ -91,8 +91,23 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
         }
         _ => session.lock.has_ended(),
     }
-    interrupts.recording_has_ended();
+    // Any signal now ends this process.
+    is_to_end.store(true, Ordering::Relaxed);
     session.export(&out, &beside, Span { before, ran }, threads, notices)
+}
+
+/// Catches Ctrl-C, SIGTERM and SIGHUP, unless they are ignored. The first one sets the result, by which the recording
+/// ends; a further one ends this process.
+fn catch_interrupts() -> anyhow::Result<Arc<AtomicBool>> {
+    let is_to_end = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&is_to_end);
+    let caught = signals::on_each(signals::terminating(), move |signal| {
+        if seen.swap(true, Ordering::Relaxed) {
+            // The program may be stuck. The agent restores its classes when this process is gone.
+            cleanup::end_by(signal);
+        }
+    });
+    caught.context("cannot catch signals").map(|()| is_to_end)
 }
 
 /// The agent in one process.
@@ -191,7 +206,7 @@ impl Session {
         let dir = &self.place.dir;
         let mut open = Vec::new();
         for name in dir.names()? {
-            if !is_recording(&name) && !RunMaps::has(&name) {
+            if !is_recording(&name) && !run_maps::has(&name) {
                 continue;
             }
             let Some(file) = dir.read(&name)? else { continue };
@@ -227,8 +242,8 @@ impl Session {
         let header = header(&recording, &named)?;
         let (start, map_id) = (header.start.boottime, header.map_id);
         let map = dir.join(MAP_NAME);
-        let maps = RunMaps::read(dir).with_context(|| format!("cannot read {}", dir.display()))?;
-        let map = maps.of(map_id).unwrap_or(&map).to_owned();
+        let maps = run_maps::read(dir).with_context(|| format!("cannot read {}", dir.display()))?;
+        let map = maps.get(&map_id).unwrap_or(&map).to_owned();
         let recordings = beside.keep(&[(recording, map.clone())])?;
         if let Some(threads) = &threads {
             recordings.iter().try_for_each(|recording| threads.add_to(recording))?;
@@ -237,12 +252,7 @@ impl Session {
         // Earlier attachments are in the recording, but not in the trace.
         let selection = Selection { from: span.before.checked_sub(start), ..Selection::default() };
         let options = ExportOptions { selection, ..ExportOptions::default() };
-        let progress = Progress::new(!notices.quiet);
-        let written = export::write_watched(&opened, options, out, &progress)?;
-        drop(progress);
-        notices.warn_all(&written.warnings);
-        let traced = counted(RunMaps::methods_in(&map), "method");
-        notices.line(format_args!("{}, {traced} traced -> {}", export::in_words(&written), out.display()));
+        notices.export(&opened, options, out, run_maps::methods_in(&map))?;
         let inputs = opened.inputs();
         if let Some(input) = inputs.first().filter(|_| !notices.quiet) {
             let left_alone = notices.untraced(input.recording, span.before);

@@ -11,7 +11,6 @@ use jvm_agent::Settings;
 use jvm_agent::client::Dir;
 
 use super::client_lock;
-use crate::jvm::agent_settings;
 use crate::jvm::notices::size;
 use crate::jvm::options::Recording;
 use crate::jvm::properties::{self, Property};
@@ -54,7 +53,7 @@ pub(super) fn agree(
     };
     let mut properties = vec![("anrscope.dir".to_owned(), name.to_owned())];
     properties.extend(properties::settings(recording, buffer, |_| false));
-    let settings = agent_settings::settings(inside.join(MAP_NAME), recording, properties, copied)?;
+    let settings = recording.settings(inside.join(MAP_NAME), properties, copied)?;
     let mut settings = Settings { client: Some(inside.join(client_lock::NAME)), ..settings };
     let mut warnings = Vec::new();
     if let Some(earlier) = earlier {

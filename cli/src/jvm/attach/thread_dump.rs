@@ -4,7 +4,6 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use answers::answer::Answer;
 use answers::dump::Dump;
@@ -15,6 +14,7 @@ use jvm_agent::client::Target;
 use trace_format::section::{self, SectionKind};
 use trace_format::sections::timed;
 use trace_format::verdict::Confidence;
+use trace_runtime::boottime;
 
 use crate::jvm::notices::answered;
 use crate::output;
@@ -120,10 +120,4 @@ fn idle_lines(dump: &Dump, none: &str) -> Vec<String> {
     let name = &answer.thread.name;
     let title = format!("{none}; no thread hangs, unless this wait was to end; {name}, by a thread dump:");
     answered(title, &answer)
-}
-
-/// CLOCK_BOOTTIME, ns: the clock of recordings.
-pub(super) fn boottime() -> u64 {
-    nix::time::clock_gettime(nix::time::ClockId::CLOCK_BOOTTIME)
-        .map_or(0, |now| u64::try_from(Duration::from(now).as_nanos()).unwrap_or(u64::MAX))
 }

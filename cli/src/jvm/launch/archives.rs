@@ -8,7 +8,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
-use super::words::{Expander, escape_at};
+use super::words::Words;
 
 /// An archive that a JVM with an agent uses for the classes that the agent leaves alone.
 const SHARED_ARCHIVE: &str = "-XX:SharedArchiveFile=";
@@ -42,10 +42,14 @@ struct Word {
 }
 
 impl Word {
-    fn see(text: OsString, expander: &mut Expander) -> Self {
-        let is_option = !expander.found_main;
-        let escaped = if expander.reads_files() { escape_at(&text) } else { text.clone() };
-        expander.see(text.as_bytes());
+    fn see(text: OsString, line: &mut Words) -> Self {
+        let is_option = line.main.is_none();
+        let mut escaped = OsString::new();
+        if line.reads_files() && text.as_bytes().starts_with(b"@") && text.len() > 1 {
+            escaped.push("@");
+        }
+        escaped.push(&text);
+        line.see(text.clone());
         Self { text, is_option, escaped }
     }
 
@@ -57,12 +61,12 @@ impl Word {
 /// The arguments of the launcher without options that name archives, up to the main class; [`SHARED_ARCHIVE`] stays, unless
 /// the JVM would write it. An argument file that has such options is replaced by its other words.
 pub(crate) fn without_archives(arguments: &[OsString], version: u32) -> Vec<OsString> {
-    let mut expander = Expander::of(version);
+    let mut line = Words::of(version);
     let mut all = Vec::with_capacity(arguments.len());
     for argument in arguments {
         // The launcher will report a file that cannot be read.
-        let Some(words) = expander.words_of(argument) else { return arguments.to_vec() };
-        let words: Vec<Word> = words.into_iter().map(|word| Word::see(word, &mut expander)).collect();
+        let Some(words) = line.words_of(argument) else { return arguments.to_vec() };
+        let words: Vec<Word> = words.into_iter().map(|word| Word::see(word, &mut line)).collect();
         all.push((argument, words));
     }
     let writes_shared = all.iter().flat_map(|(_, words)| words).any(|word| word.is(AUTOMATIC));

@@ -2,11 +2,59 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 
 use crate::jvm::argfile;
 
+/// The main class or jar.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Main {
+    /// A class by its name.
+    Class(OsString),
+    /// The main class of a jar.
+    Jar(OsString),
+    /// A module, and its main class if that is named: `module/class`.
+    Module(OsString),
+    /// A source file, which the launcher compiles in memory.
+    SourceFile(OsString),
+}
+
+impl Main {
+    /// The name as on the command line.
+    pub(crate) fn name(&self) -> &OsStr {
+        match self {
+            Self::Class(name) | Self::Jar(name) | Self::Module(name) | Self::SourceFile(name) => name,
+        }
+    }
+
+    /// The jar that was given without `-jar`, so that Java takes its name for a class's.
+    pub(crate) fn jar_in_place_of_a_class(&self) -> Option<&Path> {
+        let Self::Class(name) = self else { return None };
+        let path = Path::new(name);
+        (path.extension().is_some_and(|end| end == "jar") && path.is_file()).then_some(path)
+    }
+}
+
+/// Options after which the launcher starts no program.
+const NO_PROGRAM: &[&[u8]] = &[
+    b"-help",
+    b"-h",
+    b"-?",
+    b"--help",
+    b"-version",
+    b"--version",
+    b"-fullversion",
+    b"--full-version",
+    b"-X",
+    b"--help-extra",
+    b"--dry-run",
+    b"--list-modules",
+    b"--validate-modules",
+    b"-Xshare:dump",
+];
+
 /// Options whose value is the next word, by their meaning here.
-pub(super) fn valued(option: &[u8]) -> Option<Valued> {
+fn valued(option: &[u8]) -> Option<Valued> {
     Some(match option {
         b"-cp" | b"-classpath" | b"--class-path" => Valued::ClassPath,
         b"-m" | b"--module" => Valued::Module,
@@ -27,7 +75,7 @@ pub(super) fn valued(option: &[u8]) -> Option<Valued> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Valued {
+enum Valued {
     ClassPath,
     Module,
     Source,
@@ -35,36 +83,45 @@ pub(super) enum Valued {
     Other,
 }
 
-/// Replaces `@argfile` words by the files' words, up to the program's own arguments.
+/// A command line of the launcher, read word by word up to the program's own arguments. An `@argfile` stands for the
+/// words of that file.
 #[derive(Default)]
-pub(super) struct Expander {
-    modern: bool,
-    disabled: bool,
-    wants_value: bool,
-    pub(super) found_main: bool,
+pub(super) struct Words {
+    version: u32,
+    /// `--disable-@files` was seen.
+    no_files: bool,
+    /// The option before, if its value comes next.
+    wants_value: Option<Valued>,
+    lacks_value: bool,
+    jar: bool,
+    source: bool,
+    /// An option was seen after which the launcher starts no program.
+    pub(super) no_program: bool,
+    /// Options in their order, with their values.
+    pub(super) options: Vec<OsString>,
+    pub(super) main: Option<Main>,
 }
 
-impl Expander {
+impl Words {
     /// For the launcher of Java `version`, at the first word.
     pub(super) fn of(version: u32) -> Self {
-        Self { modern: version >= 9, ..Self::default() }
+        Self { version, ..Self::default() }
     }
 
-    /// Whether the launcher takes a word that begins with `@` at this place for a file's name.
+    /// True if an option has no value, which the launcher will report.
+    pub(super) fn lacks_value(&self) -> bool {
+        self.lacks_value || self.wants_value.is_some()
+    }
+
+    /// True if the launcher takes a word that begins with `@` at this place for a file's name.
     pub(super) fn reads_files(&self) -> bool {
-        self.modern && !self.disabled && !self.found_main
+        self.version >= 9 && !self.no_files && self.main.is_none()
     }
 
-    /// `None` if a file cannot be read; the launcher will report that.
-    pub(super) fn expand(&mut self, arguments: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
-        let mut out = Vec::new();
-        for argument in arguments {
-            for word in self.words_of(&argument)? {
-                self.see(word.as_bytes());
-                out.push(word);
-            }
-        }
-        Some(out)
+    /// Reads an argument; `None` if it names a file that cannot be read, which the launcher will report.
+    pub(super) fn read(&mut self, argument: &OsStr) -> Option<()> {
+        self.words_of(argument)?.into_iter().for_each(|word| self.see(word));
+        Some(())
     }
 
     /// The words that an argument at this place stands for; `None` if its file cannot be read.
@@ -80,27 +137,54 @@ impl Expander {
         })
     }
 
-    /// Tracks a word, to know where the program's own arguments begin.
-    pub(super) fn see(&mut self, word: &[u8]) {
-        if word.starts_with(b"-") {
-            self.wants_value = match valued(word) {
-                Some(Valued::Module) | None => false,
-                Some(_) => true,
-            };
-            self.disabled |= word == b"--disable-@files";
-            self.found_main |= word.starts_with(b"--module=");
-        } else {
-            self.found_main |= !std::mem::take(&mut self.wants_value);
+    /// Reads a word.
+    pub(super) fn see(&mut self, word: OsString) {
+        let text = word.as_bytes();
+        if self.main.is_some() {
+            return;
+        }
+        if !text.starts_with(b"-") {
+            match self.wants_value.take() {
+                None => self.main = Some(self.main_of(word)),
+                Some(Valued::Module) => self.main = Some(Main::Module(word)),
+                Some(_) => self.options.push(word),
+            }
+            return;
+        }
+        self.lacks_value |= self.wants_value.take().is_some();
+        self.no_files |= text == b"--disable-@files";
+        self.no_program |= NO_PROGRAM.contains(&text) && (self.version >= 9 || !text.starts_with(b"--"));
+        if text == b"-jar" {
+            self.jar = true;
+            return;
+        }
+        let at = text.iter().position(|b| *b == b'=').filter(|_| text.starts_with(b"--"));
+        // Java 8 has only the options of the class path, and none that is joined to its value.
+        let is_known = |kind: &Valued| self.version >= 9 || *kind == Valued::ClassPath && at.is_none();
+        let kind = valued(&text[..at.unwrap_or(text.len())]).filter(is_known);
+        self.source |= kind == Some(Valued::Source);
+        self.no_program |= kind == Some(Valued::NoProgram);
+        match (kind, at) {
+            (Some(Valued::Module), Some(at)) => {
+                self.main = Some(Main::Module(OsStr::from_bytes(&text[at + 1..]).to_owned()));
+            }
+            (Some(Valued::Module), None) => self.wants_value = kind,
+            _ => {
+                self.wants_value = kind.filter(|_| at.is_none());
+                self.options.push(word);
+            }
         }
     }
-}
 
-/// Escapes a word before the program's arguments so that the launcher takes it literally.
-pub(super) fn escape_at(word: &OsStr) -> OsString {
-    let mut out = OsString::new();
-    if word.as_bytes().starts_with(b"@") && word.len() > 1 {
-        out.push("@");
+    fn main_of(&self, word: OsString) -> Main {
+        let is_source =
+            self.version >= 11 && word.as_bytes().ends_with(b".java") && Path::new(&word).exists();
+        if self.source || (is_source && !self.jar) {
+            Main::SourceFile(word)
+        } else if self.jar {
+            Main::Jar(word)
+        } else {
+            Main::Class(word)
+        }
     }
-    out.push(word);
-    out
 }
