@@ -13,7 +13,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use dex::code::trace::{Argument, Around, Exits, Shape, StaticCall, Traced, Waits};
-use dex::code::{Body, Operand, facts};
+use dex::code::{
+    Body, INVOKE_INTERFACE, INVOKE_INTERFACE_RANGE, INVOKE_VIRTUAL, INVOKE_VIRTUAL_RANGE, MONITOR_ENTER,
+    MONITOR_EXIT, Operand, facts,
+};
 use dex::{Dex, MethodCode};
 
 /// The class whose methods are called.
@@ -126,10 +129,11 @@ fn sites(body: &Body, dex: &Dex<'_>, on: u32) -> Vec<Around> {
         let object = Argument::Object(instruction.registers[0]);
         let begin = call(&[Argument::Number(1), object]);
         let end = call(&[Argument::Number(2), Argument::Null]);
-        match (instruction.opcode().name, instruction.operand) {
-            (name, Operand::Index(method))
-                if name.starts_with("invoke-virtual") || name.starts_with("invoke-interface") =>
-            {
+        match (instruction.op, instruction.operand) {
+            (
+                INVOKE_VIRTUAL | INVOKE_VIRTUAL_RANGE | INVOKE_INTERFACE | INVOKE_INTERFACE_RANGE,
+                Operand::Index(method),
+            ) => {
                 let proto =
                     dex.methods.get(method as usize).and_then(|method| dex.protos.get(method.proto as usize));
                 let returns = proto.is_some_and(|proto| dex.descriptor(proto.result) != Some(b"V"));
@@ -137,7 +141,7 @@ fn sites(body: &Body, dex: &Dex<'_>, on: u32) -> Vec<Around> {
                 let behind = vec![call(&[Argument::Number(more), object])];
                 sites.push(Around { at, before: vec![begin], behind, thrown: Some(end) });
             }
-            ("monitor-enter", _) => {
+            (MONITOR_ENTER, _) => {
                 sites.push(Around {
                     at,
                     before: vec![begin.clone()],
@@ -145,7 +149,7 @@ fn sites(body: &Body, dex: &Dex<'_>, on: u32) -> Vec<Around> {
                     thrown: Some(end),
                 });
             }
-            ("monitor-exit", _) => sites.push(Around { at, behind: vec![begin], ..Around::default() }),
+            (MONITOR_EXIT, _) => sites.push(Around { at, behind: vec![begin], ..Around::default() }),
             _ => {}
         }
     }

@@ -10,15 +10,26 @@ pub struct Malformed {
     pub what: &'static str,
 }
 
+impl Malformed {
+    /// Refuses a file in which something `is_so` that must not be.
+    #[inline]
+    pub fn when(is_so: bool, at: usize, what: &'static str) -> Result<(), Self> {
+        if is_so { Err(Self { at, what }) } else { Ok(()) }
+    }
+
+    /// Adds `base` to an offset that was counted from there.
+    #[must_use]
+    pub fn offset_by(self, base: usize) -> Self {
+        Self { at: self.at.saturating_add(base), ..self }
+    }
+}
+
 /// A limit of the format that an edit would exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Limit {
     /// A table that is referred to by 16 bits would have more than 65,536 entries (types and protos: 65,535).
-    #[error("the dex file would have more {name} than the format allows")]
-    Table {
-        /// `types`, `protos`, `fields` or `methods`.
-        name: &'static str,
-    },
+    #[error("the dex file would have more {0} than the format allows")]
+    Table(&'static str),
     /// A method needs more than 65,535 registers.
     #[error("a method would need more than 65,535 registers")]
     Registers,
@@ -67,11 +78,8 @@ pub enum WriteError {
         index: u32,
     },
     /// A string is not valid MUTF-8.
-    #[error("string {index} is not valid MUTF-8")]
-    String {
-        /// The string's index.
-        index: u32,
-    },
+    #[error("string {0} is not valid MUTF-8")]
+    String(u32),
     /// The file would be larger than 4 GiB.
     #[error("the dex file would be larger than 4 GiB")]
     TooLarge,

@@ -19,18 +19,6 @@ impl<'a> Dex<'a> {
         self.string(*self.types.get(kind as usize)?)
     }
 
-    /// The descriptor of a proto, such as `(I[J)V`.
-    pub fn proto_descriptor(&self, proto: u32) -> Option<String> {
-        let proto = self.protos.get(proto as usize)?;
-        let mut text = "(".to_owned();
-        for &parameter in &proto.parameters {
-            text.push_str(&mutf8::decode(self.descriptor(parameter)?));
-        }
-        text.push(')');
-        text.push_str(&mutf8::decode(self.descriptor(proto.result)?));
-        Some(text)
-    }
-
     /// The index of a string.
     pub fn find_string(&mut self, text: &str) -> Option<u32> {
         self.find_bytes(&mutf8::encode(text))
@@ -138,6 +126,8 @@ mod tests {
         // Tables that were appended to directly.
         dex.strings.push(Cow::Borrowed(b"direct"));
         assert_eq!(dex.find_string("direct"), Some(dex.strings.len() as u32 - 1));
-        assert_eq!(dex.proto_descriptor(proto).as_deref(), Some("(I)V"));
+        let Proto { result, parameters, .. } = &dex.protos[proto as usize];
+        let kinds = [parameters[0], *result].map(|kind| dex.descriptor(kind).unwrap());
+        assert_eq!(kinds, [b"I", b"V"]);
     }
 }

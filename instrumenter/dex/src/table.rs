@@ -59,6 +59,6 @@ impl Table {
 
     /// Checks that a file can have this table with `size` entries.
     pub(crate) fn check(self, size: usize) -> Result<(), Limit> {
-        if size <= self.max() { Ok(()) } else { Err(Limit::Table { name: self.name() }) }
+        if size <= self.max() { Ok(()) } else { Err(Limit::Table(self.name())) }
     }
 }

@@ -45,7 +45,9 @@ pub fn kind(dex: &Dex<'_>, index: u32) -> String {
 }
 
 pub fn proto(dex: &Dex<'_>, index: u32) -> String {
-    format!("{} {}", dex.proto_descriptor(index).unwrap(), string(dex, dex.protos[index as usize].shorty))
+    let proto = &dex.protos[index as usize];
+    let parameters: String = proto.parameters.iter().map(|parameter| kind(dex, *parameter)).collect();
+    format!("({parameters}){} {}", kind(dex, proto.result), string(dex, proto.shorty))
 }
 
 pub fn field(dex: &Dex<'_>, index: u32) -> String {

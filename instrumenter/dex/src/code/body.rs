@@ -29,30 +29,22 @@ pub struct Body {
 
 /// The data of a switch or an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Payload {
-    /// Targets of `first_key`, `first_key + 1` and so on.
-    Packed { first_key: i32, targets: Vec<Label> },
-    /// Keys in ascending order with their targets.
-    Sparse { keys: Vec<i32>, targets: Vec<Label> },
-    /// `count` elements of `width` bytes.
-    Data { width: u16, count: u32, bytes: Vec<u8> },
+pub(crate) struct Payload {
+    /// The first unit: [`PACKED`](super::scan::PACKED), [`SPARSE`](super::scan::SPARSE) or [`DATA`](super::scan::DATA).
+    pub(crate) mark: u16,
+    /// The number of targets, or the bytes of an element.
+    pub(crate) count: u16,
+    /// The first of the ascending keys of a packed switch, all of a sparse one, or the number of elements.
+    pub(crate) keys: Vec<i32>,
+    pub(crate) targets: Vec<Label>,
+    /// The elements of an array.
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Payload {
-    pub(crate) fn targets(&self) -> &[Label] {
-        match self {
-            Self::Packed { targets, .. } | Self::Sparse { targets, .. } => targets,
-            Self::Data { .. } => &[],
-        }
-    }
-
     /// Returns the length in units.
     pub(crate) fn units(&self) -> usize {
-        match self {
-            Self::Packed { targets, .. } => 4 + 2 * targets.len(),
-            Self::Sparse { targets, .. } => 2 + 4 * targets.len(),
-            Self::Data { bytes, .. } => 4 + bytes.len().div_ceil(2),
-        }
+        2 + 2 * (self.keys.len() + self.targets.len()) + self.bytes.len().div_ceil(2)
     }
 }
 
@@ -241,7 +233,7 @@ impl Body {
             Operand::Target(label) => visit(self.position(label)),
             Operand::Payload(payload) => {
                 if let Some(payload) = self.payloads.get(payload as usize) {
-                    payload.targets().iter().for_each(|label| visit(self.position(*label)));
+                    payload.targets.iter().for_each(|label| visit(self.position(*label)));
                 }
             }
             _ => {}

@@ -21,7 +21,7 @@ impl Indices<'_> {
     /// Returns the new index of an item that an instruction refers to by 16 bits.
     pub(super) fn short(self, table: Table, old: u32) -> Result<u16, Fault> {
         let new = u16::try_from(self.new_index(table, old)?);
-        new.map_err(|_| Fault::Limit(Limit::Table { name: table.name() }))
+        new.map_err(|_| Fault::Limit(Limit::Table(table.name())))
     }
 
     /// Returns true if a string's new index does not fit in a `const-string`.

@@ -1,6 +1,6 @@
 //! One instruction: its registers and operand, read from units and written to them.
 
-use super::opcode::{CONST_HIGH16, Format, Opcode, Role, op, opcode};
+use super::opcode::{CONST_HIGH16, Format, Opcode, Role, opcode, plain};
 use crate::table::Table;
 
 /// A place in the code that instructions can branch to: an index in a body's list of labels.
@@ -90,17 +90,13 @@ impl Instruction {
     #[must_use]
     #[inline]
     pub fn opcode(&self) -> &'static Opcode {
-        const UNKNOWN: &Opcode = &op(Format::F10x, "unknown", "");
+        const UNKNOWN: &Opcode = &plain(Format::F10x);
         opcode(self.op).unwrap_or(UNKNOWN)
-    }
-
-    fn has_range(&self) -> bool {
-        matches!(self.opcode().format, Format::F3rc | Format::F4rcc)
     }
 
     /// Returns each register, the second ones of pairs that are not in a list left out.
     pub fn registers(&self) -> impl Iterator<Item = u32> + '_ {
-        let is_range = self.has_range();
+        let is_range = matches!(self.opcode().format, Format::F3rc | Format::F4rcc);
         let first = u32::from(self.registers[0]);
         let of_range = (0..u32::from(self.count)).filter(move |_| is_range).map(move |index| first + index);
         let listed = self.registers.iter().take(usize::from(self.count)).filter(move |_| !is_range);

@@ -1,7 +1,10 @@
-//! The instructions of dex files: names, formats, registers and what they refer to.
+//! The instructions of dex files: formats, registers and what they refer to.
 //!
 //! Source: "Dalvik bytecode" and "Dalvik executable instruction formats" (source.android.com). Which instructions can throw
 //! follows ART's verifier, since its rules about exception handlers depend on it: loading a string or a class can.
+
+use Format::*;
+use Table::{CallSites, Fields, Handles, Methods, Protos, Strings, Types};
 
 use crate::table::Table;
 
@@ -77,7 +80,6 @@ pub struct Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Opcode {
-    pub name: &'static str,
     pub format: Format,
     /// Of vA, vB and vC, as far as the format has them. Instructions with a list of registers read them all.
     pub roles: [Option<Role>; 3],
@@ -106,21 +108,9 @@ impl Opcode {
     }
 }
 
-/// `roles`: a letter for each register; r reads, w writes, u does both, and capital letters mean pairs.
-pub(super) const fn op(format: Format, name: &'static str, roles: &str) -> Opcode {
-    let letters = roles.as_bytes();
-    let mut found = [None; 3];
-    let mut at = 0;
-    while at < letters.len() {
-        let letter = letters[at].to_ascii_lowercase();
-        found[at] = Some(Role {
-            reads: letter == b'r' || letter == b'u',
-            writes: letter == b'w' || letter == b'u',
-            wide: letters[at].is_ascii_uppercase(),
-        });
-        at += 1;
-    }
-    Opcode { name, format, roles: found, reference: None, can_throw: false, continues: true }
+/// Returns an instruction without registers.
+pub(super) const fn plain(format: Format) -> Opcode {
+    Opcode { format, roles: [None; 3], reference: None, can_throw: false, continues: true }
 }
 
 /// Returns the instruction with this number.
@@ -197,237 +187,109 @@ pub const INVOKE_STATIC_RANGE: u8 = 0x77;
 /// `invoke-interface/range`.
 pub const INVOKE_INTERFACE_RANGE: u8 = 0x78;
 
+/// The instruction set as runs of instructions that are encoded alike: the number of the first, what all have in common, and a word for each.
+///
+/// A word has a letter for each register: r reads, w writes, u does both, and capital letters mean pairs. An exclamation mark says
+/// that this one throws; a dash stands for no registers.
+const RUNS: [(u8, Opcode, &str); 61] = [
+    (0x00, plain(F10x), "-"),
+    // Moves.
+    (0x01, plain(F12x), "wr"),
+    (0x02, plain(F22x), "wr"),
+    (0x03, plain(F32x), "wr"),
+    (0x04, plain(F12x), "WR"),
+    (0x05, plain(F22x), "WR"),
+    (0x06, plain(F32x), "WR"),
+    (0x07, plain(F12x), "wr"),
+    (0x08, plain(F22x), "wr"),
+    (0x09, plain(F32x), "wr"),
+    (0x0a, plain(F11x), "w W w w"),
+    // Returns.
+    (0x0e, plain(F10x).ends(), "-"),
+    (0x0f, plain(F11x).ends(), "r R r"),
+    // Constants.
+    (0x12, plain(F11n), "w"),
+    (0x13, plain(F21s), "w"),
+    (0x14, plain(F31i), "w"),
+    (0x15, plain(F21h), "w"),
+    (0x16, plain(F21s), "W"),
+    (0x17, plain(F31i), "W"),
+    (0x18, plain(F51l), "W"),
+    (0x19, plain(F21h), "W"),
+    (0x1a, plain(F21c).on(Strings).throws(), "w"),
+    (0x1b, plain(F31c).on(Strings).throws(), "w"),
+    (0x1c, plain(F21c).on(Types).throws(), "w"),
+    // Locks, casts, objects and arrays.
+    (0x1d, plain(F11x).throws(), "r r"),
+    (0x1f, plain(F21c).on(Types).throws(), "u"),
+    (0x20, plain(F22c).on(Types).throws(), "wr"),
+    (0x21, plain(F12x).throws(), "wr"),
+    (0x22, plain(F21c).on(Types).throws(), "w"),
+    (0x23, plain(F22c).on(Types).throws(), "wr"),
+    (0x24, plain(F35c).on(Types).throws(), "-"),
+    (0x25, plain(F3rc).on(Types).throws(), "-"),
+    (0x26, plain(F31t).throws(), "r"),
+    // Throw, branches and comparisons.
+    (0x27, plain(F11x).throws().ends(), "r"),
+    (0x28, plain(F10t).ends(), "-"),
+    (0x29, plain(F20t).ends(), "-"),
+    (0x2a, plain(F30t).ends(), "-"),
+    (0x2b, plain(F31t), "r r"),
+    (0x2d, plain(F23x), "wrr wrr wRR wRR wRR"),
+    (0x32, plain(F22t), "rr rr rr rr rr rr"),
+    (0x38, plain(F21t), "r r r r r r"),
+    // Elements of arrays, fields of objects, static fields: seven that read, seven that write.
+    (0x44, plain(F23x).throws(), "wrr Wrr wrr wrr wrr wrr wrr rrr Rrr rrr rrr rrr rrr rrr"),
+    (0x52, plain(F22c).on(Fields).throws(), "wr Wr wr wr wr wr wr rr Rr rr rr rr rr rr"),
+    (0x60, plain(F21c).on(Fields).throws(), "w W w w w w w r R r r r r r"),
+    // Calls: virtual, super, direct, static, interface.
+    (0x6e, plain(F35c).on(Methods).throws(), "- - - - -"),
+    (0x74, plain(F3rc).on(Methods).throws(), "- - - - -"),
+    // Negations and conversions.
+    (0x7b, plain(F12x), "wr wr WR WR wr WR Wr wr Wr wR wR WR wr Wr Wr wR WR wR wr wr wr"),
+    // Arithmetic on int and long, where divisions throw, then on float and double.
+    (0x90, plain(F23x), "wrr wrr wrr wrr! wrr! wrr wrr wrr wrr wrr wrr"),
+    (0x9b, plain(F23x), "WRR WRR WRR WRR! WRR! WRR WRR WRR WRr WRr WRr"),
+    (0xa6, plain(F23x), "wrr wrr wrr wrr wrr WRR WRR WRR WRR WRR"),
+    (0xb0, plain(F12x), "ur ur ur ur! ur! ur ur ur ur ur ur"),
+    (0xbb, plain(F12x), "UR UR UR UR! UR! UR UR UR Ur Ur Ur"),
+    (0xc6, plain(F12x), "ur ur ur ur ur UR UR UR UR UR"),
+    (0xd0, plain(F22s), "wr wr wr wr! wr! wr wr wr"),
+    (0xd8, plain(F22b), "wr wr wr wr! wr! wr wr wr wr wr wr"),
+    // Calls of method handles, and constants for them.
+    (0xfa, plain(F45cc).on(Methods).throws(), "-"),
+    (0xfb, plain(F4rcc).on(Methods).throws(), "-"),
+    (0xfc, plain(F35c).on(CallSites).throws(), "-"),
+    (0xfd, plain(F3rc).on(CallSites).throws(), "-"),
+    (0xfe, plain(F21c).on(Handles).throws(), "w"),
+    (0xff, plain(F21c).on(Protos).throws(), "w"),
+];
+
 static TABLE: [Option<Opcode>; 256] = table();
 
-#[rustfmt::skip]
 const fn table() -> [Option<Opcode>; 256] {
-    use Format::*;
-    use Table::{CallSites, Fields, Handles, Methods, Protos, Strings, Types};
     let mut table = [None; 256];
-    table[0x00] = Some(op(F10x, "nop", ""));
-    table[0x01] = Some(op(F12x, "move", "wr"));
-    table[0x02] = Some(op(F22x, "move/from16", "wr"));
-    table[0x03] = Some(op(F32x, "move/16", "wr"));
-    table[0x04] = Some(op(F12x, "move-wide", "WR"));
-    table[0x05] = Some(op(F22x, "move-wide/from16", "WR"));
-    table[0x06] = Some(op(F32x, "move-wide/16", "WR"));
-    table[0x07] = Some(op(F12x, "move-object", "wr"));
-    table[0x08] = Some(op(F22x, "move-object/from16", "wr"));
-    table[0x09] = Some(op(F32x, "move-object/16", "wr"));
-    table[0x0a] = Some(op(F11x, "move-result", "w"));
-    table[0x0b] = Some(op(F11x, "move-result-wide", "W"));
-    table[0x0c] = Some(op(F11x, "move-result-object", "w"));
-    table[0x0d] = Some(op(F11x, "move-exception", "w"));
-    table[0x0e] = Some(op(F10x, "return-void", "").ends());
-    table[0x0f] = Some(op(F11x, "return", "r").ends());
-    table[0x10] = Some(op(F11x, "return-wide", "R").ends());
-    table[0x11] = Some(op(F11x, "return-object", "r").ends());
-    table[0x12] = Some(op(F11n, "const/4", "w"));
-    table[0x13] = Some(op(F21s, "const/16", "w"));
-    table[0x14] = Some(op(F31i, "const", "w"));
-    table[0x15] = Some(op(F21h, "const/high16", "w"));
-    table[0x16] = Some(op(F21s, "const-wide/16", "W"));
-    table[0x17] = Some(op(F31i, "const-wide/32", "W"));
-    table[0x18] = Some(op(F51l, "const-wide", "W"));
-    table[0x19] = Some(op(F21h, "const-wide/high16", "W"));
-    table[0x1a] = Some(op(F21c, "const-string", "w").on(Strings).throws());
-    table[0x1b] = Some(op(F31c, "const-string/jumbo", "w").on(Strings).throws());
-    table[0x1c] = Some(op(F21c, "const-class", "w").on(Types).throws());
-    table[0x1d] = Some(op(F11x, "monitor-enter", "r").throws());
-    table[0x1e] = Some(op(F11x, "monitor-exit", "r").throws());
-    table[0x1f] = Some(op(F21c, "check-cast", "u").on(Types).throws());
-    table[0x20] = Some(op(F22c, "instance-of", "wr").on(Types).throws());
-    table[0x21] = Some(op(F12x, "array-length", "wr").throws());
-    table[0x22] = Some(op(F21c, "new-instance", "w").on(Types).throws());
-    table[0x23] = Some(op(F22c, "new-array", "wr").on(Types).throws());
-    table[0x24] = Some(op(F35c, "filled-new-array", "").on(Types).throws());
-    table[0x25] = Some(op(F3rc, "filled-new-array/range", "").on(Types).throws());
-    table[0x26] = Some(op(F31t, "fill-array-data", "r").throws());
-    table[0x27] = Some(op(F11x, "throw", "r").throws().ends());
-    table[0x28] = Some(op(F10t, "goto", "").ends());
-    table[0x29] = Some(op(F20t, "goto/16", "").ends());
-    table[0x2a] = Some(op(F30t, "goto/32", "").ends());
-    table[0x2b] = Some(op(F31t, "packed-switch", "r"));
-    table[0x2c] = Some(op(F31t, "sparse-switch", "r"));
-    table[0x2d] = Some(op(F23x, "cmpl-float", "wrr"));
-    table[0x2e] = Some(op(F23x, "cmpg-float", "wrr"));
-    table[0x2f] = Some(op(F23x, "cmpl-double", "wRR"));
-    table[0x30] = Some(op(F23x, "cmpg-double", "wRR"));
-    table[0x31] = Some(op(F23x, "cmp-long", "wRR"));
-    table[0x32] = Some(op(F22t, "if-eq", "rr"));
-    table[0x33] = Some(op(F22t, "if-ne", "rr"));
-    table[0x34] = Some(op(F22t, "if-lt", "rr"));
-    table[0x35] = Some(op(F22t, "if-ge", "rr"));
-    table[0x36] = Some(op(F22t, "if-gt", "rr"));
-    table[0x37] = Some(op(F22t, "if-le", "rr"));
-    table[0x38] = Some(op(F21t, "if-eqz", "r"));
-    table[0x39] = Some(op(F21t, "if-nez", "r"));
-    table[0x3a] = Some(op(F21t, "if-ltz", "r"));
-    table[0x3b] = Some(op(F21t, "if-gez", "r"));
-    table[0x3c] = Some(op(F21t, "if-gtz", "r"));
-    table[0x3d] = Some(op(F21t, "if-lez", "r"));
-    table[0x44] = Some(op(F23x, "aget", "wrr").throws());
-    table[0x45] = Some(op(F23x, "aget-wide", "Wrr").throws());
-    table[0x46] = Some(op(F23x, "aget-object", "wrr").throws());
-    table[0x47] = Some(op(F23x, "aget-boolean", "wrr").throws());
-    table[0x48] = Some(op(F23x, "aget-byte", "wrr").throws());
-    table[0x49] = Some(op(F23x, "aget-char", "wrr").throws());
-    table[0x4a] = Some(op(F23x, "aget-short", "wrr").throws());
-    table[0x4b] = Some(op(F23x, "aput", "rrr").throws());
-    table[0x4c] = Some(op(F23x, "aput-wide", "Rrr").throws());
-    table[0x4d] = Some(op(F23x, "aput-object", "rrr").throws());
-    table[0x4e] = Some(op(F23x, "aput-boolean", "rrr").throws());
-    table[0x4f] = Some(op(F23x, "aput-byte", "rrr").throws());
-    table[0x50] = Some(op(F23x, "aput-char", "rrr").throws());
-    table[0x51] = Some(op(F23x, "aput-short", "rrr").throws());
-    table[0x52] = Some(op(F22c, "iget", "wr").on(Fields).throws());
-    table[0x53] = Some(op(F22c, "iget-wide", "Wr").on(Fields).throws());
-    table[0x54] = Some(op(F22c, "iget-object", "wr").on(Fields).throws());
-    table[0x55] = Some(op(F22c, "iget-boolean", "wr").on(Fields).throws());
-    table[0x56] = Some(op(F22c, "iget-byte", "wr").on(Fields).throws());
-    table[0x57] = Some(op(F22c, "iget-char", "wr").on(Fields).throws());
-    table[0x58] = Some(op(F22c, "iget-short", "wr").on(Fields).throws());
-    table[0x59] = Some(op(F22c, "iput", "rr").on(Fields).throws());
-    table[0x5a] = Some(op(F22c, "iput-wide", "Rr").on(Fields).throws());
-    table[0x5b] = Some(op(F22c, "iput-object", "rr").on(Fields).throws());
-    table[0x5c] = Some(op(F22c, "iput-boolean", "rr").on(Fields).throws());
-    table[0x5d] = Some(op(F22c, "iput-byte", "rr").on(Fields).throws());
-    table[0x5e] = Some(op(F22c, "iput-char", "rr").on(Fields).throws());
-    table[0x5f] = Some(op(F22c, "iput-short", "rr").on(Fields).throws());
-    table[0x60] = Some(op(F21c, "sget", "w").on(Fields).throws());
-    table[0x61] = Some(op(F21c, "sget-wide", "W").on(Fields).throws());
-    table[0x62] = Some(op(F21c, "sget-object", "w").on(Fields).throws());
-    table[0x63] = Some(op(F21c, "sget-boolean", "w").on(Fields).throws());
-    table[0x64] = Some(op(F21c, "sget-byte", "w").on(Fields).throws());
-    table[0x65] = Some(op(F21c, "sget-char", "w").on(Fields).throws());
-    table[0x66] = Some(op(F21c, "sget-short", "w").on(Fields).throws());
-    table[0x67] = Some(op(F21c, "sput", "r").on(Fields).throws());
-    table[0x68] = Some(op(F21c, "sput-wide", "R").on(Fields).throws());
-    table[0x69] = Some(op(F21c, "sput-object", "r").on(Fields).throws());
-    table[0x6a] = Some(op(F21c, "sput-boolean", "r").on(Fields).throws());
-    table[0x6b] = Some(op(F21c, "sput-byte", "r").on(Fields).throws());
-    table[0x6c] = Some(op(F21c, "sput-char", "r").on(Fields).throws());
-    table[0x6d] = Some(op(F21c, "sput-short", "r").on(Fields).throws());
-    table[0x6e] = Some(op(F35c, "invoke-virtual", "").on(Methods).throws());
-    table[0x6f] = Some(op(F35c, "invoke-super", "").on(Methods).throws());
-    table[0x70] = Some(op(F35c, "invoke-direct", "").on(Methods).throws());
-    table[0x71] = Some(op(F35c, "invoke-static", "").on(Methods).throws());
-    table[0x72] = Some(op(F35c, "invoke-interface", "").on(Methods).throws());
-    table[0x74] = Some(op(F3rc, "invoke-virtual/range", "").on(Methods).throws());
-    table[0x75] = Some(op(F3rc, "invoke-super/range", "").on(Methods).throws());
-    table[0x76] = Some(op(F3rc, "invoke-direct/range", "").on(Methods).throws());
-    table[0x77] = Some(op(F3rc, "invoke-static/range", "").on(Methods).throws());
-    table[0x78] = Some(op(F3rc, "invoke-interface/range", "").on(Methods).throws());
-    table[0x7b] = Some(op(F12x, "neg-int", "wr"));
-    table[0x7c] = Some(op(F12x, "not-int", "wr"));
-    table[0x7d] = Some(op(F12x, "neg-long", "WR"));
-    table[0x7e] = Some(op(F12x, "not-long", "WR"));
-    table[0x7f] = Some(op(F12x, "neg-float", "wr"));
-    table[0x80] = Some(op(F12x, "neg-double", "WR"));
-    table[0x81] = Some(op(F12x, "int-to-long", "Wr"));
-    table[0x82] = Some(op(F12x, "int-to-float", "wr"));
-    table[0x83] = Some(op(F12x, "int-to-double", "Wr"));
-    table[0x84] = Some(op(F12x, "long-to-int", "wR"));
-    table[0x85] = Some(op(F12x, "long-to-float", "wR"));
-    table[0x86] = Some(op(F12x, "long-to-double", "WR"));
-    table[0x87] = Some(op(F12x, "float-to-int", "wr"));
-    table[0x88] = Some(op(F12x, "float-to-long", "Wr"));
-    table[0x89] = Some(op(F12x, "float-to-double", "Wr"));
-    table[0x8a] = Some(op(F12x, "double-to-int", "wR"));
-    table[0x8b] = Some(op(F12x, "double-to-long", "WR"));
-    table[0x8c] = Some(op(F12x, "double-to-float", "wR"));
-    table[0x8d] = Some(op(F12x, "int-to-byte", "wr"));
-    table[0x8e] = Some(op(F12x, "int-to-char", "wr"));
-    table[0x8f] = Some(op(F12x, "int-to-short", "wr"));
-    table[0x90] = Some(op(F23x, "add-int", "wrr"));
-    table[0x91] = Some(op(F23x, "sub-int", "wrr"));
-    table[0x92] = Some(op(F23x, "mul-int", "wrr"));
-    table[0x93] = Some(op(F23x, "div-int", "wrr").throws());
-    table[0x94] = Some(op(F23x, "rem-int", "wrr").throws());
-    table[0x95] = Some(op(F23x, "and-int", "wrr"));
-    table[0x96] = Some(op(F23x, "or-int", "wrr"));
-    table[0x97] = Some(op(F23x, "xor-int", "wrr"));
-    table[0x98] = Some(op(F23x, "shl-int", "wrr"));
-    table[0x99] = Some(op(F23x, "shr-int", "wrr"));
-    table[0x9a] = Some(op(F23x, "ushr-int", "wrr"));
-    table[0x9b] = Some(op(F23x, "add-long", "WRR"));
-    table[0x9c] = Some(op(F23x, "sub-long", "WRR"));
-    table[0x9d] = Some(op(F23x, "mul-long", "WRR"));
-    table[0x9e] = Some(op(F23x, "div-long", "WRR").throws());
-    table[0x9f] = Some(op(F23x, "rem-long", "WRR").throws());
-    table[0xa0] = Some(op(F23x, "and-long", "WRR"));
-    table[0xa1] = Some(op(F23x, "or-long", "WRR"));
-    table[0xa2] = Some(op(F23x, "xor-long", "WRR"));
-    table[0xa3] = Some(op(F23x, "shl-long", "WRr"));
-    table[0xa4] = Some(op(F23x, "shr-long", "WRr"));
-    table[0xa5] = Some(op(F23x, "ushr-long", "WRr"));
-    table[0xa6] = Some(op(F23x, "add-float", "wrr"));
-    table[0xa7] = Some(op(F23x, "sub-float", "wrr"));
-    table[0xa8] = Some(op(F23x, "mul-float", "wrr"));
-    table[0xa9] = Some(op(F23x, "div-float", "wrr"));
-    table[0xaa] = Some(op(F23x, "rem-float", "wrr"));
-    table[0xab] = Some(op(F23x, "add-double", "WRR"));
-    table[0xac] = Some(op(F23x, "sub-double", "WRR"));
-    table[0xad] = Some(op(F23x, "mul-double", "WRR"));
-    table[0xae] = Some(op(F23x, "div-double", "WRR"));
-    table[0xaf] = Some(op(F23x, "rem-double", "WRR"));
-    table[0xb0] = Some(op(F12x, "add-int/2addr", "ur"));
-    table[0xb1] = Some(op(F12x, "sub-int/2addr", "ur"));
-    table[0xb2] = Some(op(F12x, "mul-int/2addr", "ur"));
-    table[0xb3] = Some(op(F12x, "div-int/2addr", "ur").throws());
-    table[0xb4] = Some(op(F12x, "rem-int/2addr", "ur").throws());
-    table[0xb5] = Some(op(F12x, "and-int/2addr", "ur"));
-    table[0xb6] = Some(op(F12x, "or-int/2addr", "ur"));
-    table[0xb7] = Some(op(F12x, "xor-int/2addr", "ur"));
-    table[0xb8] = Some(op(F12x, "shl-int/2addr", "ur"));
-    table[0xb9] = Some(op(F12x, "shr-int/2addr", "ur"));
-    table[0xba] = Some(op(F12x, "ushr-int/2addr", "ur"));
-    table[0xbb] = Some(op(F12x, "add-long/2addr", "UR"));
-    table[0xbc] = Some(op(F12x, "sub-long/2addr", "UR"));
-    table[0xbd] = Some(op(F12x, "mul-long/2addr", "UR"));
-    table[0xbe] = Some(op(F12x, "div-long/2addr", "UR").throws());
-    table[0xbf] = Some(op(F12x, "rem-long/2addr", "UR").throws());
-    table[0xc0] = Some(op(F12x, "and-long/2addr", "UR"));
-    table[0xc1] = Some(op(F12x, "or-long/2addr", "UR"));
-    table[0xc2] = Some(op(F12x, "xor-long/2addr", "UR"));
-    table[0xc3] = Some(op(F12x, "shl-long/2addr", "Ur"));
-    table[0xc4] = Some(op(F12x, "shr-long/2addr", "Ur"));
-    table[0xc5] = Some(op(F12x, "ushr-long/2addr", "Ur"));
-    table[0xc6] = Some(op(F12x, "add-float/2addr", "ur"));
-    table[0xc7] = Some(op(F12x, "sub-float/2addr", "ur"));
-    table[0xc8] = Some(op(F12x, "mul-float/2addr", "ur"));
-    table[0xc9] = Some(op(F12x, "div-float/2addr", "ur"));
-    table[0xca] = Some(op(F12x, "rem-float/2addr", "ur"));
-    table[0xcb] = Some(op(F12x, "add-double/2addr", "UR"));
-    table[0xcc] = Some(op(F12x, "sub-double/2addr", "UR"));
-    table[0xcd] = Some(op(F12x, "mul-double/2addr", "UR"));
-    table[0xce] = Some(op(F12x, "div-double/2addr", "UR"));
-    table[0xcf] = Some(op(F12x, "rem-double/2addr", "UR"));
-    table[0xd0] = Some(op(F22s, "add-int/lit16", "wr"));
-    table[0xd1] = Some(op(F22s, "rsub-int", "wr"));
-    table[0xd2] = Some(op(F22s, "mul-int/lit16", "wr"));
-    table[0xd3] = Some(op(F22s, "div-int/lit16", "wr").throws());
-    table[0xd4] = Some(op(F22s, "rem-int/lit16", "wr").throws());
-    table[0xd5] = Some(op(F22s, "and-int/lit16", "wr"));
-    table[0xd6] = Some(op(F22s, "or-int/lit16", "wr"));
-    table[0xd7] = Some(op(F22s, "xor-int/lit16", "wr"));
-    table[0xd8] = Some(op(F22b, "add-int/lit8", "wr"));
-    table[0xd9] = Some(op(F22b, "rsub-int/lit8", "wr"));
-    table[0xda] = Some(op(F22b, "mul-int/lit8", "wr"));
-    table[0xdb] = Some(op(F22b, "div-int/lit8", "wr").throws());
-    table[0xdc] = Some(op(F22b, "rem-int/lit8", "wr").throws());
-    table[0xdd] = Some(op(F22b, "and-int/lit8", "wr"));
-    table[0xde] = Some(op(F22b, "or-int/lit8", "wr"));
-    table[0xdf] = Some(op(F22b, "xor-int/lit8", "wr"));
-    table[0xe0] = Some(op(F22b, "shl-int/lit8", "wr"));
-    table[0xe1] = Some(op(F22b, "shr-int/lit8", "wr"));
-    table[0xe2] = Some(op(F22b, "ushr-int/lit8", "wr"));
-    table[0xfa] = Some(op(F45cc, "invoke-polymorphic", "").on(Methods).throws());
-    table[0xfb] = Some(op(F4rcc, "invoke-polymorphic/range", "").on(Methods).throws());
-    table[0xfc] = Some(op(F35c, "invoke-custom", "").on(CallSites).throws());
-    table[0xfd] = Some(op(F3rc, "invoke-custom/range", "").on(CallSites).throws());
-    table[0xfe] = Some(op(F21c, "const-method-handle", "w").on(Handles).throws());
-    table[0xff] = Some(op(F21c, "const-method-type", "w").on(Protos).throws());
+    let mut run = 0;
+    while run < RUNS.len() {
+        let (first, common, words) = RUNS[run];
+        let (mut number, mut opcode, mut register, mut at) = (first as usize, common, 0, 0);
+        while at < words.len() {
+            match words.as_bytes()[at] {
+                b' ' => (number, opcode, register) = (number + 1, common, 0),
+                b'!' => opcode.can_throw = true,
+                b'-' => {}
+                letter => {
+                    let (reads, writes) =
+                        (!letter.eq_ignore_ascii_case(&b'w'), !letter.eq_ignore_ascii_case(&b'r'));
+                    opcode.roles[register] = Some(Role { reads, writes, wide: letter.is_ascii_uppercase() });
+                    register += 1;
+                }
+            }
+            table[number] = Some(opcode);
+            at += 1;
+        }
+        run += 1;
+    }
     table
 }
 
@@ -441,19 +303,20 @@ mod tests {
         for unused in (0x3e..=0x43).chain([0x73, 0x79, 0x7a]).chain(0xe3..=0xf9) {
             assert_eq!(opcode(unused), None, "{unused:#x}");
         }
-        for (number, name, units) in [
-            (0x1b, "const-string/jumbo", 3),
-            (0x37, "if-le", 2),
-            (0x5f, "iput-short", 2),
-            (0x8f, "int-to-short", 1),
-            (0xaf, "rem-double", 2),
-            (0xcf, "rem-double/2addr", 1),
-            (0xe2, "ushr-int/lit8", 2),
-            (0xfa, "invoke-polymorphic", 4),
-            (0x18, "const-wide", 5),
+        // const-string/jumbo, if-le, iput-short, int-to-short, rem-double, rem-double/2addr, ushr-int/lit8, invoke-polymorphic, const-wide.
+        for (number, format, units) in [
+            (0x1b, F31c, 3),
+            (0x37, F22t, 2),
+            (0x5f, F22c, 2),
+            (0x8f, F12x, 1),
+            (0xaf, F23x, 2),
+            (0xcf, F12x, 1),
+            (0xe2, F22b, 2),
+            (0xfa, F45cc, 4),
+            (0x18, F51l, 5),
         ] {
             let found = opcode(number).unwrap();
-            assert_eq!((found.name, found.format.units()), (name, units));
+            assert_eq!((found.format, found.format.units()), (format, units));
         }
     }
 }

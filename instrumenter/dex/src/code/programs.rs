@@ -2,16 +2,17 @@
 
 use std::sync::LazyLock;
 
+use super::Code;
 use super::body::{Body, Catch, Payload, Range};
 use super::debug::{Debug, Event, What};
 use super::instruction::{Instruction, Operand, decode, pair, unit};
 use super::opcode::{
-    CONST, CONST_STRING, GOTO, IF_EQ, INVOKE_DIRECT, INVOKE_STATIC, MONITOR_ENTER, MONITOR_EXIT, MOVE,
-    MOVE_16, MOVE_EXCEPTION, MOVE_FROM16, MOVE_OBJECT, MOVE_OBJECT_16, MOVE_OBJECT_FROM16, MOVE_RESULT,
-    MOVE_RESULT_OBJECT, MOVE_WIDE, MOVE_WIDE_16, MOVE_WIDE_FROM16, PACKED_SWITCH, RETURN, RETURN_OBJECT,
-    RETURN_VOID, RETURN_WIDE, THROW,
+    CONST, CONST_STRING, GOTO, IF_EQ, INVOKE_DIRECT, INVOKE_INTERFACE_RANGE, INVOKE_STATIC, INVOKE_VIRTUAL,
+    MONITOR_ENTER, MONITOR_EXIT, MOVE, MOVE_16, MOVE_EXCEPTION, MOVE_FROM16, MOVE_OBJECT, MOVE_OBJECT_16,
+    MOVE_OBJECT_FROM16, MOVE_RESULT, MOVE_RESULT_OBJECT, MOVE_WIDE, MOVE_WIDE_16, MOVE_WIDE_FROM16,
+    PACKED_SWITCH, RETURN, RETURN_OBJECT, RETURN_VOID, RETURN_WIDE, THROW,
 };
-use super::{Code, opcode};
+use super::scan::{PACKED, SPARSE};
 use crate::remap::Remap;
 use crate::table::{TABLES, Table};
 
@@ -184,10 +185,13 @@ impl Generator<'_, '_> {
                 let cases = self.choices.below(4) as usize;
                 let payload = self.body.payloads.len() as u32;
                 let is_packed = self.choices.below(2) == 0;
-                self.body.payloads.push(if is_packed {
-                    Payload::Packed { first_key: 0, targets: Vec::new() }
-                } else {
-                    Payload::Sparse { keys: (0..cases as i32).collect(), targets: Vec::new() }
+                let (mark, keys) = if is_packed { (PACKED, 1) } else { (SPARSE, cases) };
+                self.body.payloads.push(Payload {
+                    mark,
+                    count: cases as u16,
+                    keys: (0..keys as i32).collect(),
+                    targets: Vec::new(),
+                    bytes: Vec::new(),
                 });
                 let op = if is_packed { PACKED_SWITCH } else { SPARSE_SWITCH };
                 self.branch(op, &[a], cases);
@@ -319,10 +323,7 @@ impl Generator<'_, '_> {
             let labels: Vec<u32> = labels.into_iter().map(|target| self.body.add_label(target)).collect();
             let operand = &mut self.body.instructions[at as usize].operand;
             match *operand {
-                Operand::Payload(payload) => match &mut self.body.payloads[payload as usize] {
-                    Payload::Packed { targets, .. } | Payload::Sparse { targets, .. } => *targets = labels,
-                    Payload::Data { .. } => {}
-                },
+                Operand::Payload(payload) => self.body.payloads[payload as usize].targets = labels,
                 _ => *operand = Operand::Target(labels[0]),
             }
         }
@@ -445,7 +446,7 @@ pub(crate) fn run_failing(
                 0 => thrown = Some(2),
                 divisor => registers[a] = registers[b] / divisor,
             },
-            op if opcode(op).is_some_and(|op| op.name.starts_with("invoke")) => {
+            INVOKE_VIRTUAL..=INVOKE_INTERFACE_RANGE => {
                 let list: Vec<u32> =
                     instruction.registers().map(|register| registers[register as usize]).collect();
                 actions.push(Action::Call(index, list));

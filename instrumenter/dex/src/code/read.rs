@@ -106,9 +106,7 @@ impl<'c> Reader<'c> {
                     return broken(pc, "the data of a switch or an array is not aligned");
                 }
                 self.has_payloads = true;
-                if let Some(place) = self.position.get_mut(pc as usize) {
-                    *place = PAYLOAD;
-                }
+                self.position[pc as usize] = PAYLOAD;
                 continue;
             };
             let Some((mut instruction, offset)) = decode(&self.code.units, pc) else {
@@ -116,9 +114,7 @@ impl<'c> Reader<'c> {
             };
             self.check_registers(&instruction)?;
             let position = self.body.instructions.len() as u32;
-            if let Some(place) = self.position.get_mut(pc as usize) {
-                *place = position;
-            }
+            self.position[pc as usize] = position;
             if opcode.format.has_distance() {
                 self.offsets.push((position, offset));
             }
@@ -177,56 +173,43 @@ impl<'c> Reader<'c> {
         let pc = instruction.pc;
         let lost = Broken { pc, what: "a switch or an array does not lead to its data" };
         let at = pc.checked_add_signed(offset).ok_or(lost)?;
-        let (ident, op) = (unit(&self.code.units, at).ok_or(lost)?, instruction.op);
-        let wanted = match op {
+        let mark = match instruction.op {
             FILL_ARRAY_DATA => DATA,
             PACKED_SWITCH => PACKED,
             _ => SPARSE,
         };
-        if ident != wanted || self.position.get(at as usize) != Some(&PAYLOAD) {
+        let has_mark = unit(&self.code.units, at).ok_or(lost)? == mark;
+        if !has_mark || self.position.get(at as usize) != Some(&PAYLOAD) {
             return Err(lost);
         }
         if let Some(known) = self.data.get(&at) {
             return Ok(*known);
         }
-        let count = u32::from(unit(&self.code.units, at + 1).ok_or(lost)?);
-        if op != FILL_ARRAY_DATA {
-            let budget = self.budget.checked_sub(count);
+        let count = unit(&self.code.units, at + 1).ok_or(lost)?;
+        let keys = self.numbers(at + 2, if mark == SPARSE { count.into() } else { 1 }).ok_or(lost)?;
+        let (mut targets, mut bytes) = (Vec::new(), Vec::new());
+        let behind = at + 2 + 2 * keys.len() as u32;
+        if mark == DATA {
+            let elements = keys.first().map_or(0, |elements| elements.cast_unsigned() as usize);
+            let length = elements.checked_mul(count.into()).ok_or(lost)?;
+            let start = behind as usize * 2;
+            let end = start.checked_add(length).ok_or(lost)?;
+            bytes = self.code.units.get(start..end).ok_or(lost)?.to_vec();
+            self.data.insert(at, self.body.payloads.len() as u32);
+        } else {
+            let budget = self.budget.checked_sub(count.into());
             self.budget = budget.ok_or(Broken { pc, what: "switches share their data" })?;
+            for offset in self.numbers(behind, count.into()).ok_or(lost)? {
+                targets.push(self.branch(pc, offset)?);
+            }
         }
-        let payload = match op {
-            FILL_ARRAY_DATA => {
-                let elements = pair(&self.code.units, at + 2).ok_or(lost)?;
-                let length = (elements as usize).checked_mul(count as usize).ok_or(lost)?;
-                let start = (at as usize + 4) * 2;
-                let bytes =
-                    start.checked_add(length).and_then(|end| self.code.units.get(start..end)).ok_or(lost)?;
-                self.data.insert(at, self.body.payloads.len() as u32);
-                Payload::Data { width: count as u16, count: elements, bytes: bytes.to_vec() }
-            }
-            PACKED_SWITCH => {
-                let targets = self.targets(pc, at + 4, count, lost)?;
-                let first_key = pair(&self.code.units, at + 2).ok_or(lost)?.cast_signed();
-                Payload::Packed { first_key, targets }
-            }
-            _ => {
-                let keys = self.numbers(at + 2, count).ok_or(lost)?;
-                Payload::Sparse { keys, targets: self.targets(pc, at + 2 + 2 * count, count, lost)? }
-            }
-        };
-        self.body.payloads.push(payload);
+        self.body.payloads.push(Payload { mark, count, keys, targets, bytes });
         Ok((self.body.payloads.len() - 1) as u32)
     }
 
     /// Reads numbers of 32 bits from an address on.
     fn numbers(&self, from: u32, count: u32) -> Option<Vec<i32>> {
         (0..count).map(|index| pair(&self.code.units, from + 2 * index).map(u32::cast_signed)).collect()
-    }
-
-    /// Reads where the switch at `pc` branches to. `lost` is the error of data that is cut off.
-    fn targets(&mut self, pc: u32, from: u32, count: u32, lost: Broken) -> Result<Vec<Label>, Broken> {
-        let offsets = self.numbers(from, count).ok_or(lost)?;
-        offsets.into_iter().map(|offset| self.branch(pc, offset)).collect()
     }
 
     /// Returns the position of the first instruction at or behind an address.

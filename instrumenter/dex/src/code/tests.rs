@@ -249,7 +249,7 @@ fn limits_are_errors() {
     let mut remap = identity();
     remap.tables[Table::Methods as usize][7] = 70_000;
     let code = of(&[0x0071, 7, 0, 0x000E]);
-    let limit = Fault::Limit(Limit::Table { name: "methods" });
+    let limit = Fault::Limit(Limit::Table("methods"));
     assert_eq!(code.remapped(&remap).unwrap_err(), limit);
     assert_eq!(Body::read(&code).unwrap().encoded(&remap).unwrap_err(), limit);
     remap.tables[Table::Methods as usize][7] = Remap::UNUSED;

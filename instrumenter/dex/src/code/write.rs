@@ -8,7 +8,6 @@ use super::indices::Indices;
 use super::instruction::{Instruction, Operand, encode};
 use super::layout::{Layout, is_if};
 use super::opcode::{CONST_STRING, CONST_STRING_JUMBO, GOTO, GOTO_16, GOTO_32, IF_EQ};
-use super::scan::{DATA, PACKED, SPARSE};
 use super::{Code, Handler, Try};
 use crate::error::{Fault, Limit, Malformed};
 use crate::leb128::{sleb_length, uleb_length};
@@ -153,23 +152,14 @@ fn with_new_indices(instruction: &Instruction, indices: Indices<'_>) -> Result<I
 }
 
 fn put_payload(payload: &Payload, distance: &dyn Fn(u32) -> i32, out: &mut Vec<u8>) {
-    let (mark, count, keys) = match payload {
-        Payload::Packed { first_key, targets } => (PACKED, targets.len(), std::slice::from_ref(first_key)),
-        Payload::Sparse { keys, targets } => (SPARSE, targets.len(), &keys[..]),
-        Payload::Data { width, .. } => (DATA, usize::from(*width), &[][..]),
-    };
+    let Payload { mark, count, keys, targets, bytes } = payload;
     let mut put = |bytes: &[u8]| out.extend_from_slice(bytes);
     put(&mark.to_le_bytes());
-    put(&(count as u16).to_le_bytes());
+    put(&count.to_le_bytes());
     keys.iter().for_each(|key| put(&key.to_le_bytes()));
-    payload.targets().iter().for_each(|label| put(&distance(*label).to_le_bytes()));
-    if let Payload::Data { count, bytes, .. } = payload {
-        put(&count.to_le_bytes());
-        put(bytes);
-        if !bytes.len().is_multiple_of(2) {
-            put(&[0]);
-        }
-    }
+    targets.iter().for_each(|label| put(&distance(*label).to_le_bytes()));
+    put(bytes);
+    out.resize(out.len().next_multiple_of(2), 0);
 }
 
 /// Checks that 16 bits can address each list of catch clauses.

@@ -94,9 +94,7 @@ impl Reader<'_, '_> {
         }
         let mut cursor = self.aligned(at)?;
         let size = cursor.u32()? as usize;
-        if size > cursor.left() / 4 {
-            return Err(Malformed { at: at as usize, what: "an annotation set is longer than the file" });
-        }
+        Malformed::when(size > cursor.left() / 4, at as usize, "an annotation set is longer than the file")?;
         self.budget.item(at as usize, cursor.at().saturating_add(size.saturating_mul(4)))?;
         let mut items: Vec<Annotation> = Vec::with_capacity(size);
         for _ in 0..size {
@@ -119,9 +117,7 @@ impl Reader<'_, '_> {
         }
         let mut values = self.values(at as usize);
         let visibility = values.cursor.u8()?;
-        if visibility > 2 {
-            return Err(Malformed { at: at as usize, what: "an annotation has an unknown visibility" });
-        }
+        Malformed::when(visibility > 2, at as usize, "an annotation has an unknown visibility")?;
         let item = values.annotation(Some(visibility), 0)?;
         self.budget.item(at as usize, values.cursor.at())?;
         seen.items.insert(at, item.clone());

@@ -18,9 +18,7 @@ impl<'a> Reader<'a, '_> {
             let class = cursor.u32()?;
             let defined = defined.get_mut(class as usize);
             let defined = defined.ok_or(Malformed { at, what: Table::Types.outside() })?;
-            if std::mem::replace(defined, true) {
-                return Err(Malformed { at, what: "a class is defined twice" });
-            }
+            Malformed::when(std::mem::replace(defined, true), at, "a class is defined twice")?;
             classes.push(reader.class(class, &mut cursor)?);
         }
         Ok(classes)
@@ -75,14 +73,9 @@ impl<'a> ClassReader<'_, 'a, '_> {
     }
 
     fn fields(&self, cursor: &mut Cursor<'_>, size: u32, class: u32) -> Result<Vec<ClassField>, Malformed> {
-        let table = &self.dex.fields;
-        let mut fields = Vec::with_capacity((size as usize).min(cursor.left() / 2).min(table.len()));
-        let mut members = Members { class, previous: None };
-        for _ in 0..size {
-            let field = members.next(cursor, |index| table.get(index).map(|field| field.class))?;
-            fields.push(ClassField { field, access: cursor.uleb()? });
-        }
-        Ok(fields)
+        members(cursor, size, class, (&self.dex.fields, |field| field.class), |field, cursor| {
+            Ok(ClassField { field, access: cursor.uleb()? })
+        })
     }
 
     fn methods(
@@ -91,49 +84,38 @@ impl<'a> ClassReader<'_, 'a, '_> {
         size: u32,
         class: u32,
     ) -> Result<Vec<ClassMethod<'a>>, Malformed> {
-        let table = &self.dex.methods;
-        let mut methods = Vec::with_capacity((size as usize).min(cursor.left() / 3).min(table.len()));
-        let mut members = Members { class, previous: None };
-        for _ in 0..size {
-            let method = members.next(cursor, |index| table.get(index).map(|method| method.class))?;
+        members(cursor, size, class, (&self.dex.methods, |method| method.class), |method, cursor| {
             let access = cursor.uleb()?;
             let code = match cursor.uleb()? {
                 0 => None,
                 at => Some(MethodCode::Read(self.reader.code(at, &mut self.code)?)),
             };
-            methods.push(ClassMethod { method, access, code });
-        }
-        Ok(methods)
+            Ok(ClassMethod { method, access, code })
+        })
     }
 }
 
-/// Reads the indices of members, which are differences.
-struct Members {
+/// Reads `size` fields or methods of `class`, whose indices in their table ascend. `class_of` is the class of a member.
+fn members<M, T>(
+    cursor: &mut Cursor<'_>,
+    size: u32,
     class: u32,
-    previous: Option<u32>,
-}
-
-impl Members {
-    fn next(
-        &mut self,
-        cursor: &mut Cursor<'_>,
-        class_of: impl Fn(usize) -> Option<u32>,
-    ) -> Result<u32, Malformed> {
+    (table, class_of): (&[M], impl Fn(&M) -> u32),
+    mut read: impl FnMut(u32, &mut Cursor<'_>) -> Result<T, Malformed>,
+) -> Result<Vec<T>, Malformed> {
+    let mut members = Vec::with_capacity((size as usize).min(cursor.left() / 2).min(table.len()));
+    let mut previous: Option<u32> = None;
+    for _ in 0..size {
         let at = cursor.at();
+        let outside = Malformed { at, what: "a member of a class is outside of its table" };
         let difference = cursor.uleb()?;
-        let index = match self.previous {
-            None => Some(difference),
-            Some(_) if difference == 0 => {
-                return Err(Malformed { at, what: "the members of a class are not in order" });
-            }
-            Some(previous) => previous.checked_add(difference),
-        };
-        let class = index.and_then(|index| class_of(index as usize));
-        let class = class.ok_or(Malformed { at, what: "a member of a class is outside of its table" })?;
-        if class != self.class {
-            return Err(Malformed { at, what: "a member of a class belongs to another one" });
-        }
-        self.previous = index;
-        index.ok_or(Malformed { at, what: "a member of a class is outside of its table" })
+        let is_unordered = previous.is_some() && difference == 0;
+        Malformed::when(is_unordered, at, "the members of a class are not in order")?;
+        let index = previous.unwrap_or(0).checked_add(difference).ok_or(outside)?;
+        let member = table.get(index as usize).ok_or(outside)?;
+        Malformed::when(class_of(member) != class, at, "a member of a class belongs to another one")?;
+        previous = Some(index);
+        members.push(read(index, cursor)?);
     }
+    Ok(members)
 }

@@ -21,14 +21,10 @@ impl<'a> Reader<'a, '_> {
     pub(super) fn code(&self, offset: u32, seen: &mut Seen) -> Result<Code<'a>, Malformed> {
         let at = offset as usize;
         let bad = |what| Malformed { at, what };
-        if !at.is_multiple_of(4) {
-            return Err(bad("a code item is not aligned"));
-        }
+        Malformed::when(!at.is_multiple_of(4), at, "a code item is not aligned")?;
         let mut cursor = Cursor::new(self.bytes, at);
         let (registers, ins, outs) = (cursor.u16()?, cursor.u16()?, cursor.u16()?);
-        if ins > registers {
-            return Err(bad("a method has more parameters than registers"));
-        }
+        Malformed::when(ins > registers, at, "a method has more parameters than registers")?;
         // A short call may name a register several times.
         if outs > 5 && outs > registers {
             return Err(bad("a method passes more arguments than it has registers"));
@@ -67,9 +63,7 @@ impl<'a> Reader<'a, '_> {
             let (start, count) = (tries.u32()?, tries.u16()?);
             let end = start.checked_add(u32::from(count)).filter(|&end| end <= length);
             let end = end.ok_or(Malformed { at, what: "a try range is outside of the code" })?;
-            if start < free {
-                return Err(Malformed { at, what: "try ranges overlap or are not in order" });
-            }
+            Malformed::when(start < free, at, "try ranges overlap or are not in order")?;
             free = end;
             let handler = offsets.binary_search(&usize::from(tries.u16()?));
             let handler = handler.map_err(|_| Malformed { at, what: "a try range has no handler" })?;
@@ -87,9 +81,7 @@ impl<'a> Reader<'a, '_> {
     ) -> Result<Vec<usize>, Malformed> {
         let list = cursor.at();
         let size = cursor.uleb()? as usize;
-        if size > cursor.left() {
-            return Err(Malformed { at: list, what: "a handler list is longer than the file" });
-        }
+        Malformed::when(size > cursor.left(), list, "a handler list is longer than the file")?;
         self.budget.memory::<(Handler, usize)>(list, size)?;
         let mut offsets = Vec::with_capacity(size);
         handlers.reserve_exact(size);
@@ -104,9 +96,7 @@ impl<'a> Reader<'a, '_> {
             offsets.push(at - list);
             let clauses = cursor.sleb()?;
             let count = clauses.unsigned_abs() as usize;
-            if count > cursor.left() / 2 {
-                return Err(Malformed { at, what: "a handler is longer than the file" });
-            }
+            Malformed::when(count > cursor.left() / 2, at, "a handler is longer than the file")?;
             self.budget.memory::<(u32, u32)>(at, count)?;
             let mut handler = Handler { typed: Vec::with_capacity(count), catch_all: None };
             for _ in 0..count {

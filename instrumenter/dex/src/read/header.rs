@@ -40,6 +40,8 @@ impl Header {
     /// Reads and checks the header at offset `at` of a file or container.
     pub(super) fn read(bytes: &[u8], at: usize) -> Result<Self, Malformed> {
         let bad = |offset: usize, what| Malformed { at: at.saturating_add(offset), what };
+        let refuse =
+            |is_so: bool, offset: usize, what| Malformed::when(is_so, at.saturating_add(offset), what);
         let mut cursor = Cursor::new(bytes, at);
         let version = version(cursor.take(8)?).map_err(|what| bad(0, what))?;
         let checksum = cursor.u32()?;
@@ -52,9 +54,7 @@ impl Header {
             0x7856_3412 => return Err(bad(0x28, "big-endian dex files are not supported")),
             _ => return Err(bad(0x28, "the endian tag is wrong")),
         }
-        if header_size != expected {
-            return Err(bad(0x24, "the header has a wrong size"));
-        }
+        refuse(header_size != expected, 0x24, "the header has a wrong size")?;
         let own = at.checked_add(file_size).and_then(|end| bytes.get(at..end));
         let own = own.ok_or(bad(0x20, "the file is shorter than its header says"))?;
         let summed = own.get(12..).filter(|_| file_size >= expected as usize);
@@ -62,14 +62,10 @@ impl Header {
         if version < CONTAINER_VERSION && file_size != bytes.len() {
             return Err(bad(0x20, "the file is longer than its header says"));
         }
-        if libdeflater::adler32(summed) != checksum {
-            return Err(bad(8, "the checksum is wrong"));
-        }
+        refuse(libdeflater::adler32(summed) != checksum, 8, "the checksum is wrong")?;
         let link = cursor.u32()?;
         let _link_at = cursor.u32()?;
-        if link != 0 {
-            return Err(bad(0x2c, "statically linked dex files are not supported"));
-        }
+        refuse(link != 0, 0x2c, "statically linked dex files are not supported")?;
         let map_at = cursor.u32()?;
         let mut listed = [Extent::default(); 6];
         for extent in &mut listed {
@@ -80,9 +76,7 @@ impl Header {
             if cursor.u32()? as usize != bytes.len() {
                 return Err(bad(0x70, "the container has another size than its header says"));
             }
-            if cursor.u32()? as usize != at {
-                return Err(bad(0x74, "the header is at another offset than it says"));
-            }
+            refuse(cursor.u32()? as usize != at, 0x74, "the header is at another offset than it says")?;
         } else if at != 0 {
             return Err(bad(4, "a container has a dex file of a version without containers"));
         }
@@ -107,9 +101,7 @@ impl Header {
 /// Checks the map, which alone knows of call sites and method handles, and returns those. `listed` are the tables in the header.
 fn read_map(bytes: &[u8], at: usize, listed: [Extent; 6]) -> Result<[Extent; 2], Malformed> {
     let mut cursor = Cursor::new(bytes, at);
-    if !at.is_multiple_of(4) {
-        return Err(cursor.error("the map is not aligned"));
-    }
+    Malformed::when(!at.is_multiple_of(4), cursor.at(), "the map is not aligned")?;
     let size = cursor.u32()?;
     let mut previous = None;
     let mut seen = [Extent::default(); 9];

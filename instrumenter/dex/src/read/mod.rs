@@ -33,9 +33,7 @@ pub fn all(bytes: &[u8]) -> Result<Vec<Dex<'_>>, Malformed> {
         at = at.saturating_add(header.file_size);
         files.push(read(bytes, header, &budget)?);
     }
-    if files.is_empty() {
-        return Err(Malformed { at: 0, what: "the file is empty" });
-    }
+    Malformed::when(files.is_empty(), 0, "the file is empty")?;
     Ok(files)
 }
 

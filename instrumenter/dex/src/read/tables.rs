@@ -20,15 +20,11 @@ impl<'a> Reader<'a, '_> {
             return Ok((cursor, 0));
         }
         let size = table.size as usize;
-        if size > max {
-            return Err(cursor.error("a table has more entries than the format allows"));
-        }
+        Malformed::when(size > max, cursor.at(), "a table has more entries than the format allows")?;
         if !table.at.is_multiple_of(4) {
             return Err(cursor.error("a table is not aligned"));
         }
-        if size > cursor.left() / entry {
-            return Err(cursor.error("a table is longer than the file"));
-        }
+        Malformed::when(size > cursor.left() / entry, cursor.at(), "a table is longer than the file")?;
         self.budget.item(cursor.at(), cursor.at().saturating_add(size.saturating_mul(entry)))?;
         Ok((cursor, size))
     }
@@ -90,14 +86,10 @@ impl<'a> Reader<'a, '_> {
         self.entries(Table::Types, 4, |cursor, last| {
             let at = cursor.at();
             let string = cursor.u32()?;
-            if last.is_some_and(|&last| last >= string) {
-                return Err(Malformed { at, what: "the types are not in order" });
-            }
+            Malformed::when(last.is_some_and(|&last| last >= string), at, "the types are not in order")?;
             let descriptor = strings.get(string as usize);
             let descriptor = descriptor.ok_or(Malformed { at, what: Table::Strings.outside() })?;
-            if !is_descriptor(descriptor) {
-                return Err(Malformed { at, what: "a type has an invalid descriptor" });
-            }
+            Malformed::when(!is_descriptor(descriptor), at, "a type has an invalid descriptor")?;
             Ok(string)
         })
     }
@@ -135,9 +127,7 @@ impl<'a> Reader<'a, '_> {
             self.header.check(Table::Types, class, at)?;
             self.header.check(Table::Types, kind, at)?;
             self.header.check(Table::Strings, field.name, at)?;
-            if last.is_some_and(|last| *last >= field) {
-                return Err(Malformed { at, what: "the fields are not in order" });
-            }
+            Malformed::when(last.is_some_and(|last| *last >= field), at, "the fields are not in order")?;
             Ok(field)
         })
     }
@@ -150,9 +140,7 @@ impl<'a> Reader<'a, '_> {
             self.header.check(Table::Types, class, at)?;
             self.header.check(Table::Protos, proto, at)?;
             self.header.check(Table::Strings, method.name, at)?;
-            if last.is_some_and(|last| *last >= method) {
-                return Err(Malformed { at, what: "the methods are not in order" });
-            }
+            Malformed::when(last.is_some_and(|last| *last >= method), at, "the methods are not in order")?;
             Ok(method)
         })
     }
@@ -161,9 +149,7 @@ impl<'a> Reader<'a, '_> {
         self.entries(Table::Handles, 8, |cursor, _| {
             let at = cursor.at();
             let [kind, _, target, _] = [cursor.u16()?, cursor.u16()?, cursor.u16()?, cursor.u16()?];
-            if kind > 8 {
-                return Err(Malformed { at, what: "a method handle has an unknown type" });
-            }
+            Malformed::when(kind > 8, at, "a method handle has an unknown type")?;
             let handle = Handle { kind, target: u32::from(target) };
             let (table, member) = handle.member();
             if member >= self.header.table(table).size {
@@ -183,14 +169,10 @@ impl<'a> Reader<'a, '_> {
             return Ok(Box::default());
         }
         let at = at as usize;
-        if !at.is_multiple_of(4) {
-            return Err(Malformed { at, what: "a type list is not aligned" });
-        }
+        Malformed::when(!at.is_multiple_of(4), at, "a type list is not aligned")?;
         let mut cursor = Cursor::new(self.bytes, at);
         let size = cursor.u32()? as usize;
-        if size > cursor.left() / 2 {
-            return Err(Malformed { at, what: "a type list is longer than the file" });
-        }
+        Malformed::when(size > cursor.left() / 2, at, "a type list is longer than the file")?;
         self.budget.memory::<u32>(at, size)?;
         let mut types = Vec::with_capacity(size);
         for _ in 0..size {

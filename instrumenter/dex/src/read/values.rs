@@ -53,17 +53,13 @@ impl ValueReader<'_, '_> {
     fn size<T>(&mut self) -> Result<usize, Malformed> {
         let at = self.cursor.at();
         let size = self.cursor.uleb()? as usize;
-        if size > self.cursor.left() {
-            return Err(Malformed { at, what: "an array is longer than the file" });
-        }
+        Malformed::when(size > self.cursor.left(), at, "an array is longer than the file")?;
         self.budget.memory::<T>(at, size)?;
         Ok(size)
     }
 
     fn value(&mut self, depth: usize) -> Result<Value, Malformed> {
-        if depth > MAX_DEPTH {
-            return Err(self.cursor.error("values are nested too deeply"));
-        }
+        Malformed::when(depth > MAX_DEPTH, self.cursor.at(), "values are nested too deeply")?;
         let at = self.cursor.at();
         let bad = |what| Malformed { at, what };
         let head = self.cursor.u8()?;
@@ -78,9 +74,7 @@ impl ValueReader<'_, '_> {
             0x1f => 2,
             _ => return Err(bad("a value has an unknown type")),
         };
-        if width > widest {
-            return Err(bad("a value is wider than its type"));
-        }
+        Malformed::when(width > widest, at, "a value is wider than its type")?;
         match kind {
             0x1c => return self.array(depth + 1).map(Value::Array),
             0x1d => {

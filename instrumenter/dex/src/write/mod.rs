@@ -107,7 +107,7 @@ fn write_strings(order: &Order<'_>, file: &mut File) -> Result<Vec<u8>, WriteErr
     let at = file.begin(1);
     let mut table = Vec::with_capacity(order.strings.len() * 4);
     for &(index, string) in &order.strings {
-        let units = mutf8::utf16_length(string).ok_or(WriteError::String { index })?;
+        let units = mutf8::utf16_length(string).ok_or(WriteError::String(index))?;
         let to = &mut file.bytes;
         table.u32(to.len() as u32);
         put_uleb(units as u32, to);

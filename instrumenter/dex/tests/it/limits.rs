@@ -89,7 +89,7 @@ fn check(name: &'static str, fits: Dex<'static>, too_large: Dex<'static>) {
     let written = fits.write().unwrap();
     let read = Dex::read(&written).unwrap();
     assert_eq!(read.classes.len(), fits.classes.len());
-    assert_eq!(too_large.write(), Err(WriteError::Limit(Limit::Table { name })));
+    assert_eq!(too_large.write(), Err(WriteError::Limit(Limit::Table(name))));
 
     let all: Vec<String> =
         too_large.classes.iter().map(|class| test_support::dex::kind(&too_large, class.class)).collect();
@@ -151,7 +151,7 @@ fn a_class_that_fits_nowhere_and_too_many_for_the_first_file_are_errors() {
     one.direct_methods =
         dex.classes.drain(..).flat_map(|class| class.direct_methods).chain(one.direct_methods).collect();
     dex.classes.push(one);
-    assert_eq!(dex.split(&|_| false).err(), Some(WriteError::Limit(Limit::Table { name: "methods" })));
+    assert_eq!(dex.split(&|_| false).err(), Some(WriteError::Limit(Limit::Table("methods"))));
 }
 
 #[test]
