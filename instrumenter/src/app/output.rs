@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use apk::layout::{self, Entry};
-use apk::manifest::Error as ManifestError;
+use apk::manifest::{Error as ManifestError, attribute};
 use apk::sign::sign_entries;
 use trace_format::MapId;
+use trace_format::hex::hex;
 
 use super::error::Error;
 use super::inputs::File;
@@ -112,7 +113,7 @@ impl Task<'_> {
         let wrong = |reason: String| Error::Layout { package: summary.name.clone(), reason };
         let bytes = match (&self.options.signing, package.kind) {
             (Signing::Key(key), Kind::Apk) => {
-                summary.signed_by = Some(hexadecimal(&key.certificate_digest()));
+                summary.signed_by = Some(hex(&key.certificate_digest()));
                 sign_entries(&entries, &options, key, min_sdk).map_err(|error| wrong(error.to_string()))?
             }
             // bundletool signs the APKs that it makes of a bundle.
@@ -177,7 +178,7 @@ impl Task<'_> {
         summary.manifest = merged.added;
         summary.manifest.extend(merged.replaced);
         if self.options.debuggable && !manifest.facts().debuggable {
-            manifest.set_debuggable(true).map_err(wrong)?;
+            manifest.set_flag(attribute::DEBUGGABLE, true).map_err(wrong)?;
             summary.manifest.push("android:debuggable".to_owned());
         }
         summary.min_sdk_was = manifest.raise_min_sdk(MIN_SDK).map_err(wrong)?;
@@ -253,10 +254,6 @@ fn drop_stale(package: &mut Package<'_>, summary: &mut PackageSummary) {
 
 fn signed_by(package: &Package<'_>) -> Vec<String> {
     let signers = package.signers.iter().flatten();
-    let digests: BTreeSet<String> = signers.map(|signer| hexadecimal(&signer.certificate_digest)).collect();
+    let digests: BTreeSet<String> = signers.map(|signer| hex(&signer.certificate_digest)).collect();
     digests.into_iter().collect()
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

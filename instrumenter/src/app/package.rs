@@ -137,7 +137,7 @@ impl<'a> Package<'a> {
     fn take(&self, at: usize, limit: u64, left: &mut u64) -> Result<(), Error> {
         let size = self.entries.get(at).map_or(0, |entry| u64::from(entry.size()));
         if size > limit {
-            return Err(self.entry_error(at, Unreadable::TooLarge { limit }.to_string()));
+            return Err(self.entry_error(at, Unreadable::TooLarge(limit).to_string()));
         }
         let rest = left.checked_sub(size).ok_or_else(|| {
             let all = MAX_INFLATED >> 20;

@@ -30,8 +30,6 @@ pub struct PackageSummary {
     pub output: PathBuf,
     /// The app's id; empty without a manifest.
     pub package: String,
-    /// Name of the split; `None` for the base.
-    pub split: Option<String>,
     /// The version of the app.
     pub version_code: u64,
     /// The lowest API level, as written.

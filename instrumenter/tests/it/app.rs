@@ -10,6 +10,7 @@ use apk::manifest::Manifest;
 use apk::sign;
 use instrumenter::app::{AppOptions, AppSummary, Error, Identity, Signing, instrument_app};
 use instrumenter::{Catalogue, Decision, Input, MapPaths, Options};
+use test_support::signed;
 use trace_format::event::CallId;
 
 use crate::support::directory;
@@ -105,11 +106,11 @@ fn an_app_gets_calls_the_runtime_and_a_manifest_and_keeps_everything_else() {
         assert_eq!(after[same], before[same], "{same}");
     }
     assert_eq!(after["lib/x86_64/libanrscope.so"], b"the library for x86_64\n");
-    assert_eq!(layout::check(&bench.output("small.apk")).unwrap().misaligned, []);
+    assert_eq!(signed::check(&bench.output("small.apk")).unwrap().misaligned, []);
 
     let manifest = Manifest::read(&after["AndroidManifest.xml"]).unwrap();
     let facts = manifest.facts();
-    assert!(facts.has_start_provider());
+    assert!(facts.components.iter().any(|component| component.class == "dev.anrscope.StartProvider"));
     assert_eq!((facts.min_sdk, facts.meta_data.as_slice()), (21, &["anrscope.stall_ms".to_owned()][..]));
     assert!(!facts.debuggable);
 
@@ -224,11 +225,11 @@ fn the_same_app_and_key_give_the_same_bytes_and_the_signature_is_valid() {
     let bytes = bench.output("small.apk");
     bench.run(&["small.apk"], &options).unwrap();
     assert!(bytes == bench.output("small.apk"));
-    let verified = sign::verify(&bytes).unwrap();
+    let verified = signed::verify(&bytes).unwrap();
     assert_eq!(verified.len(), 2, "{verified:?}");
     let digest: String = verified[0].certificate_digest.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(first.packages[0].signed_by, Some(digest));
-    assert_eq!(layout::check(&bytes).unwrap().misaligned, []);
+    assert_eq!(signed::check(&bytes).unwrap().misaligned, []);
 }
 
 #[test]
@@ -601,6 +602,6 @@ fn an_app_whose_signer_cannot_be_found_is_traced_and_the_reason_reported() {
         let reason = package.signer_unknown.unwrap();
         assert!(reason.contains(wanted) && package.was_signed_by.is_empty(), "{reason}");
         assert_eq!(contents(&bench.output("small.apk")), expected, "{wanted}");
-        assert_eq!(layout::check(&bench.output("small.apk")).unwrap().misaligned, []);
+        assert_eq!(signed::check(&bench.output("small.apk")).unwrap().misaligned, []);
     }
 }

@@ -20,11 +20,8 @@ pub enum Unreadable {
     #[error("it is encrypted")]
     Encrypted,
     /// It has more bytes than the caller takes.
-    #[error("it is larger than {} MiB", limit >> 20)]
-    TooLarge {
-        /// The most bytes.
-        limit: u64,
-    },
+    #[error("it is larger than {} MiB", .0 >> 20)]
+    TooLarge(u64),
     /// The size of a hostile archive.
     #[error("its size is larger than its data can inflate to")]
     Ratio,
@@ -62,7 +59,7 @@ impl Inflater {
             return Err(Unreadable::Encrypted);
         }
         if entry.size > limit {
-            return Err(Unreadable::TooLarge { limit });
+            return Err(Unreadable::TooLarge(limit));
         }
         self.contents(entry.method, entry.crc, entry.size, entry.data_in(bytes), limit)
     }
@@ -85,7 +82,7 @@ impl Inflater {
             STORED => Cow::Borrowed(data),
             DEFLATED => {
                 if size > limit {
-                    return Err(Unreadable::TooLarge { limit });
+                    return Err(Unreadable::TooLarge(limit));
                 }
                 // The size is only the archive's claim, so a hostile one cannot allocate all memory.
                 if size > MAX_RATIO * data.len() as u64 {

@@ -119,10 +119,7 @@ impl EndRecord {
             let wrong = || malformed(locator_at, "the locator does not lead to a zip64 end record");
             record = large.ok_or_else(wrong)?;
         }
-        if record.disk != 0 {
-            return Err(malformed(at, "a part of a multi-disk archive"));
-        }
-        Ok(record)
+        if record.disk != 0 { Err(malformed(at, "a part of a multi-disk archive")) } else { Ok(record) }
     }
 
     fn short(at: u64, bytes: &[u8]) -> Option<Self> {

@@ -3,7 +3,7 @@
 //! ```text
 //! recordings, scenario, recorded, art    recordings and dumps from descriptions
 //! bodies, damage, memory, random         hostile files: what is done with them, damaged forms, and the memory that a reader takes
-//! engine, schema                         judges of what was written: the Perfetto engine, the schema of reports
+//! engine, schema, signed                 judges of what was written: the Perfetto engine, the schema of reports, a verifier of APKs
 //! program, jdk, android, library         programs that run: anrscope, Java, an app on the fakes of Android
 //! binaries, unwinding                    native programs, and captures of their stacks
 //! ```
@@ -40,6 +40,8 @@ pub mod recordings;
 #[cfg(feature = "exporter")]
 pub mod scenario;
 pub mod schema;
+#[cfg(feature = "apk")]
+pub mod signed;
 pub mod temp_dir;
 #[cfg(feature = "native-stacks")]
 pub mod unwinding;

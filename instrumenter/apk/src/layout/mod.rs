@@ -16,13 +16,11 @@
 //!   [`lay_out`]. Other names are kept byte for byte, also those with `..`, which Android accepts in an APK.
 //! * No 64-bit sizes, which old systems do not read, and no data descriptors.
 
-mod check;
 mod entry;
 mod read;
 pub(crate) mod sections;
 mod write;
 
-pub use check::{Checked, Misaligned, check};
 pub use entry::{Data, Entry, is_of_signature};
 pub use read::read;
 pub(crate) use write::lay_out_all;

@@ -4,12 +4,6 @@ use zip_archive::{Directory, Label, Malformed};
 
 use super::{Data, Entry};
 
-/// An entry, and where its data starts.
-pub(crate) struct Placed<'a> {
-    pub(crate) entry: Entry<'a>,
-    pub(crate) data_at: usize,
-}
-
 /// Reads the entries of `apk` in the order of the central directory. A signing block is not an entry. Android does not install archives
 /// with 64-bit sizes or with bytes behind the end record; their entries are read all the same.
 ///
@@ -17,10 +11,6 @@ pub(crate) struct Placed<'a> {
 /// The central directory is damaged, is not where the end record says, or contradicts the local headers; entries overlap or have more than
 /// 4 GiB. Overlapping entries are refused because a small file could inflate to a huge one.
 pub fn read(apk: &[u8]) -> Result<Vec<Entry<'_>>, Malformed> {
-    Ok(placed(apk)?.into_iter().map(|placed| placed.entry).collect())
-}
-
-pub(crate) fn placed(apk: &[u8]) -> Result<Vec<Placed<'_>>, Malformed> {
     let Directory { entries, central, .. } = Directory::read(apk)?;
     // Android takes the recorded offset, where another directory could be.
     if central.shift != 0 {
@@ -29,7 +19,7 @@ pub(crate) fn placed(apk: &[u8]) -> Result<Vec<Placed<'_>>, Malformed> {
             what: "the central directory does not end at the end record",
         });
     }
-    let placed = entries.iter().map(|entry| {
+    let read = entries.iter().map(|entry| {
         let wrong = |what| Malformed { at: entry.local_at, what };
         // The name is what decides which entry a reader takes; others may read the local header.
         if apk.get(entry.local_name.clone()) != Some(entry.name_in(apk)) {
@@ -39,7 +29,7 @@ pub(crate) fn placed(apk: &[u8]) -> Result<Vec<Placed<'_>>, Malformed> {
         let data =
             Data::Copied { method: entry.method, crc: entry.crc, size, bytes: entry.data_in(apk).into() };
         let read = Entry::from_label(&Label::from_entry(apk, entry), entry.flags, data);
-        Ok(Placed { entry: Entry { needed: entry.needed, ..read }, data_at: entry.data.start })
+        Ok(Entry { needed: entry.needed, ..read })
     });
-    placed.collect()
+    read.collect()
 }

@@ -15,11 +15,11 @@ const MAX_DEPTH: usize = 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Addition {
     /// Children of `<manifest>`, such as permissions.
-    elements: Vec<NewElement>,
+    pub(super) elements: Vec<NewElement>,
     /// Children of `<application>`.
-    members: Vec<NewElement>,
+    pub(super) members: Vec<NewElement>,
     /// Values of `<meta-data>` by name.
-    meta_data: BTreeMap<String, String>,
+    pub(super) meta_data: BTreeMap<String, String>,
     min_sdk: u32,
 }
 
@@ -52,11 +52,8 @@ pub enum AdditionError {
         value: String,
     },
     /// Elements are nested too deeply.
-    #[error("line {line}: elements are nested deeper than 16")]
-    Depth {
-        /// Line in the XML, from 1.
-        line: u32,
-    },
+    #[error("line {0}: elements are nested deeper than 16")]
+    Depth(u32),
     /// The name or value of an option has a character that XML does not allow.
     #[error("{0:?} has a control character, which a manifest cannot hold")]
     ControlCharacter(String),
@@ -115,21 +112,6 @@ impl Addition {
     pub fn min_sdk(&self) -> u32 {
         self.min_sdk
     }
-
-    /// Children of `<manifest>` for an app.
-    pub(super) fn elements_for(&self, package: &str) -> Vec<NewElement> {
-        resolved(&self.elements, package)
-    }
-
-    /// Children of `<application>` for an app, without options.
-    pub(super) fn members_for(&self, package: &str) -> Vec<NewElement> {
-        resolved(&self.members, package)
-    }
-
-    /// Names and values of options.
-    pub(super) fn meta_data(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.meta_data.iter().map(|(name, value)| (name.as_str(), value.as_str()))
-    }
 }
 
 fn line(node: roxmltree::Node<'_, '_>) -> u32 {
@@ -142,7 +124,7 @@ fn wrong_value(node: roxmltree::Node<'_, '_>, name: &str, value: &str) -> Additi
 
 fn element(node: roxmltree::Node<'_, '_>, depth: usize) -> Result<NewElement, AdditionError> {
     if depth == MAX_DEPTH {
-        return Err(AdditionError::Depth { line: line(node) });
+        return Err(AdditionError::Depth(line(node)));
     }
     let attributes = node.attributes().map(|at| {
         let unknown = || AdditionError::UnknownAttribute { line: line(node), name: at.name().to_owned() };
@@ -162,7 +144,7 @@ fn element(node: roxmltree::Node<'_, '_>, depth: usize) -> Result<NewElement, Ad
 }
 
 /// The elements with the app's package in place of `${applicationId}`.
-fn resolved(elements: &[NewElement], package: &str) -> Vec<NewElement> {
+pub(super) fn resolved(elements: &[NewElement], package: &str) -> Vec<NewElement> {
     let attribute = |new: &NewAttribute| match new.value.text() {
         Some(text) => NewAttribute::text(new.attribute, &text.replace(APPLICATION_ID, package)),
         None => new.clone(),

@@ -1,7 +1,7 @@
 //! Edits of a manifest.
 
 use super::Manifest;
-use super::addition::Addition;
+use super::addition::{Addition, resolved};
 use super::attribute::{self, Attribute};
 use super::document::{Document, Place};
 use super::element::{NewAttribute, NewElement};
@@ -31,36 +31,25 @@ impl Manifest {
         self.edit(|document| {
             let mut merged = Merged::default();
             let into = application(document).ok_or(Error::NoApplication)?;
-            let mut members = absent(document, into, addition.members_for(&package), &package, &mut merged)?;
-            for (name, value) in addition.meta_data() {
+            let mut members =
+                absent(document, into, resolved(&addition.members, &package), &package, &mut merged)?;
+            for (name, value) in &addition.meta_data {
                 members.extend(set_meta_data(document, into, name, value, &mut merged)?);
             }
             document.insert(Place::StartOf(into), &members)?;
-            let elements = absent(document, 0, addition.elements_for(&package), &package, &mut merged)?;
+            let elements =
+                absent(document, 0, resolved(&addition.elements, &package), &package, &mut merged)?;
             document.insert(Place::Before(into), &elements)?;
             Ok(merged)
         })
     }
 
-    /// Sets `android:debuggable` of `<application>`.
+    /// Sets a flag of `<application>`, such as `android:debuggable`.
     ///
     /// # Errors
     ///
     /// [`Error::NoApplication`] or a limit of the format. The manifest is then unchanged.
-    pub fn set_debuggable(&mut self, debuggable: bool) -> Result<(), Error> {
-        self.set_of_application(attribute::DEBUGGABLE, debuggable)
-    }
-
-    /// Sets `android:extractNativeLibs` of `<application>`.
-    ///
-    /// # Errors
-    ///
-    /// As those of [`Manifest::set_debuggable`].
-    pub fn set_extract_native_libs(&mut self, extract: bool) -> Result<(), Error> {
-        self.set_of_application(attribute::EXTRACT_NATIVE_LIBS, extract)
-    }
-
-    fn set_of_application(&mut self, attribute: Attribute, value: bool) -> Result<(), Error> {
+    pub fn set_flag(&mut self, attribute: Attribute, value: bool) -> Result<(), Error> {
         self.edit(|document| {
             let element = application(document).ok_or(Error::NoApplication)?;
             document.set_attribute(element, &NewAttribute::boolean(attribute, value))

@@ -14,6 +14,11 @@ impl Malformed {
     pub(crate) fn new(at: usize, what: &'static str) -> Self {
         Self { at, what }
     }
+
+    /// Refuses a file in which something `is_so` that must not be.
+    pub(crate) fn when(is_so: bool, at: usize, what: &'static str) -> Result<(), Self> {
+        if is_so { Err(Self { at, what }) } else { Ok(()) }
+    }
 }
 
 /// Why a manifest cannot be read or edited.
@@ -30,11 +35,8 @@ pub enum Error {
     #[error("the manifest has no <application> element")]
     NoApplication,
     /// The form of the string pool has no room for the length of this string.
-    #[error("a string of {units} UTF-16 units does not fit into the manifest's string pool")]
-    StringTooLong {
-        /// Its length.
-        units: usize,
-    },
+    #[error("a string of {0} UTF-16 units does not fit into the manifest's string pool")]
+    StringTooLong(usize),
     /// An element would have more than 65,535 attributes, or a chunk more than 4 GiB.
     #[error("the edit makes a part of the manifest too large for the format")]
     TooLarge,

@@ -11,9 +11,6 @@ const PREVIEW: u32 = 10_000;
 /// The most that decoded names may take together, in bytes. Many elements of a hostile file can name the same long string.
 const MAX_NAMES: usize = 16 << 20;
 
-/// The class that `Anrscope.install` is called by without a line of code.
-const START_PROVIDER: &str = "dev.anrscope.StartProvider";
-
 /// The kind of a [`Component`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ComponentKind {
@@ -55,8 +52,6 @@ pub struct Component {
     pub kind: ComponentKind,
     /// The full name of the class, in Java's form: `com.example.Main`.
     pub class: String,
-    /// The name of the process it runs in, with the package in place of a leading colon.
-    pub process: String,
 }
 
 /// What a manifest says of its app.
@@ -68,37 +63,24 @@ pub struct Facts {
     pub split: Option<String>,
     /// `isFeatureSplit`.
     pub is_feature_split: bool,
-    /// `isSplitRequired`, `requiredSplitTypes` or the store's `com.android.vending.splits.required`: the system refuses to
-    /// install the base alone.
-    pub split_required: bool,
     /// `versionCode`, with `versionCodeMajor` in the upper 32 bits.
     pub version_code: u64,
-    /// `versionName`, unless it is a resource.
-    pub version_name: Option<String>,
     /// `sharedUserId`: the app shares its data with others that are signed with the same key.
     pub shared_user_id: Option<String>,
     /// `minSdkVersion`; 1 if it is absent, 10,000 for a preview.
     pub min_sdk: u32,
     /// `targetSdkVersion`; [`min_sdk`](Self::min_sdk) if it is absent, 10,000 for a preview.
     pub target_sdk: u32,
-    /// True if there is an `<application>`.
-    pub has_application: bool,
     /// `debuggable`
     pub debuggable: bool,
-    /// `testOnly`: adb must install it with `-t`.
-    pub test_only: bool,
     /// `hasCode`: false promises that there is no dex.
     pub has_code: bool,
     /// `extractNativeLibs`; `None` if it is absent, which the system takes for true.
     pub extract_native_libs: Option<bool>,
     /// The full name of the class of `<application android:name>`.
     pub application_class: Option<String>,
-    /// The name of the main process; usually the package.
-    pub process: String,
     /// In document order, without aliases.
     pub components: Vec<Component>,
-    /// The processes of components apart from the main process, sorted.
-    pub other_processes: Vec<String>,
     /// The names of `<meta-data>` of the application, in document order.
     pub meta_data: Vec<String>,
     /// The names of `<uses-permission>`, in document order.
@@ -106,12 +88,6 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// True if the manifest starts the library already.
-    #[must_use]
-    pub fn has_start_provider(&self) -> bool {
-        self.components.iter().any(|component| component.class == START_PROVIDER)
-    }
-
     pub(super) fn of(document: &dyn Document) -> Result<Self, Error> {
         if document.is_empty() || !document.is_named(0, "manifest") {
             return Err(Error::NoManifest);
@@ -136,12 +112,7 @@ impl Facts {
                 reader.child(element, name)?;
             }
         }
-        let mut facts = reader.facts;
-        let others = facts.components.iter().map(|component| &component.process);
-        facts.other_processes = others.filter(|process| **process != facts.process).cloned().collect();
-        facts.other_processes.sort_unstable();
-        facts.other_processes.dedup();
-        Ok(facts)
+        Ok(reader.facts)
     }
 }
 
@@ -161,14 +132,6 @@ pub(super) fn class_name(package: &str, name: &str) -> String {
         name if name.starts_with('.') => format!("{package}{name}"),
         name if name.contains('.') => name.to_owned(),
         name => format!("{package}.{name}"),
-    }
-}
-
-/// A leading colon stands for the package.
-fn process_name(package: &str, name: &str) -> String {
-    match name.strip_prefix(':') {
-        Some(rest) => format!("{package}:{rest}"),
-        None => name.to_owned(),
     }
 }
 
@@ -194,17 +157,13 @@ impl Reader<'_> {
     fn root(&mut self) -> Result<(), Error> {
         let package = self.plain_text("package")?.filter(|package| !package.is_empty());
         self.facts.package = package.ok_or(Error::NoManifest)?;
-        self.facts.process.clone_from(&self.facts.package);
         self.facts.split = self.plain_text("split")?;
         self.facts.is_feature_split = self.boolean(0, attribute::IS_FEATURE_SPLIT)?.unwrap_or(false);
-        self.facts.split_required = self.boolean(0, attribute::IS_SPLIT_REQUIRED)?.unwrap_or(false)
-            || self.text(0, attribute::REQUIRED_SPLIT_TYPES)?.is_some_and(|types| !types.is_empty());
         let half =
             |value: Option<i64>| value.and_then(|code| u32::try_from(code & 0xffff_ffff).ok()).unwrap_or(0);
         let code = half(self.integer(0, attribute::VERSION_CODE)?);
         let major = half(self.integer(0, attribute::VERSION_CODE_MAJOR)?);
         self.facts.version_code = u64::from(major) << 32 | u64::from(code);
-        self.facts.version_name = self.text(0, attribute::VERSION_NAME)?;
         self.facts.shared_user_id = self.text(0, attribute::SHARED_USER_ID)?;
         Ok(())
     }
@@ -222,65 +181,42 @@ impl Reader<'_> {
         {
             self.facts.permissions.extend(name);
         } else if document.is_named(element, ComponentKind::Instrumentation.tag()) {
-            self.component(element, ComponentKind::Instrumentation, name)?;
+            self.component(ComponentKind::Instrumentation, name)?;
         }
         Ok(())
     }
 
     /// Reads `<application>`.
     fn application(&mut self, element: usize, name: Option<String>) -> Result<(), Malformed> {
-        self.facts.has_application = true;
         self.facts.debuggable = self.boolean(element, attribute::DEBUGGABLE)?.unwrap_or(false);
-        self.facts.test_only = self.boolean(element, attribute::TEST_ONLY)?.unwrap_or(false);
         self.facts.has_code = self.boolean(element, attribute::HAS_CODE)?.unwrap_or(true);
         self.facts.extract_native_libs = self.boolean(element, attribute::EXTRACT_NATIVE_LIBS)?;
         let class = name.filter(|name| !name.is_empty());
         self.facts.application_class = class.map(|name| class_name(&self.facts.package, &name));
-        if let Some(process) = self.text(element, attribute::PROCESS)? {
-            self.facts.process = process_name(&self.facts.package, &process);
-        }
         Ok(())
     }
 
     /// Reads a child of `<application>`.
     fn member(&mut self, element: usize, name: Option<String>) -> Result<(), Malformed> {
         if self.document.is_named(element, "meta-data") {
-            if let Some(name) = name {
-                let required = name == "com.android.vending.splits.required";
-                if required && self.boolean(element, attribute::VALUE)? == Some(true) {
-                    self.facts.split_required = true;
-                }
-                self.facts.meta_data.push(name);
-            }
+            self.facts.meta_data.extend(name);
         } else if let Some(kind) = ComponentKind::of(self.document, element) {
-            self.component(element, kind, name)?;
+            self.component(kind, name)?;
         }
         Ok(())
     }
 
-    fn component(
-        &mut self,
-        element: usize,
-        kind: ComponentKind,
-        name: Option<String>,
-    ) -> Result<(), Malformed> {
+    fn component(&mut self, kind: ComponentKind, name: Option<String>) -> Result<(), Malformed> {
         let Some(name) = name else { return Ok(()) };
         let class = class_name(&self.facts.package, &name);
-        let process = match self.text(element, attribute::PROCESS)? {
-            Some(process) => process_name(&self.facts.package, &process),
-            None => self.facts.process.clone(),
-        };
-        self.count(class.len() + process.len())?;
-        self.facts.components.push(Component { kind, class, process });
+        self.count(class.len())?;
+        self.facts.components.push(Component { kind, class });
         Ok(())
     }
 
     fn count(&mut self, size: usize) -> Result<(), Malformed> {
         self.names = self.names.saturating_add(size);
-        if self.names > MAX_NAMES {
-            return Err(Malformed::new(0, "the names in the manifest take more than 16 MiB"));
-        }
-        Ok(())
+        Malformed::when(self.names > MAX_NAMES, 0, "the names in the manifest take more than 16 MiB")
     }
 
     fn attribute(&mut self, element: usize, attribute: Attribute) -> Result<Option<Value>, Malformed> {

@@ -1,6 +1,6 @@
 //! Manifests that aapt and aapt2 made of the same XML, read and edited alike.
 
-use super::attribute::Attribute;
+use super::attribute::{self, Attribute};
 use super::*;
 
 const FILES: [(&str, &[u8]); 3] = [
@@ -11,8 +11,8 @@ const FILES: [(&str, &[u8]); 3] = [
 
 const LIBRARY: &str = include_str!("../../../../android/aar/AndroidManifest.xml");
 
-fn component(kind: ComponentKind, class: &str, process: &str) -> Component {
-    Component { kind, class: class.to_owned(), process: process.to_owned() }
+fn component(kind: ComponentKind, class: &str) -> Component {
+    Component { kind, class: class.to_owned() }
 }
 
 fn is_protobuf(manifest: &Manifest) -> bool {
@@ -30,20 +30,15 @@ fn the_facts_are_the_same_in_all_forms() {
         let expected = Facts {
             package: "com.example.app".to_owned(),
             version_code: 7,
-            version_name: Some("1.2".to_owned()),
             min_sdk: 14,
             target_sdk: 14,
-            has_application: true,
-            test_only: true,
             has_code: true,
             application_class: Some("com.example.app.App".to_owned()),
-            process: "com.example.app".to_owned(),
             components: vec![
-                component(ComponentKind::Activity, "com.example.app.Main", "com.example.app"),
-                component(ComponentKind::Service, "org.other.Sync", "com.example.app:sync"),
-                component(ComponentKind::Provider, "com.example.app.data.Files", "com.example.app"),
+                component(ComponentKind::Activity, "com.example.app.Main"),
+                component(ComponentKind::Service, "org.other.Sync"),
+                component(ComponentKind::Provider, "com.example.app.data.Files"),
             ],
-            other_processes: vec!["com.example.app:sync".to_owned()],
             meta_data: vec!["anrscope.slow".to_owned()],
             permissions: vec!["android.permission.INTERNET".to_owned()],
             ..Facts::default()
@@ -73,7 +68,7 @@ fn the_librarys_manifest_is_merged_once() {
         assert_eq!(first.added, added, "{name}");
         assert_eq!(first.replaced, ["meta-data anrscope.slow"]);
         assert!(first.present.is_empty());
-        assert!(manifest.facts().has_start_provider());
+        assert!(manifest.facts().components.iter().any(|one| one.class == "dev.anrscope.StartProvider"));
         let written = manifest.write();
         assert_eq!(app(&written).facts(), manifest.facts(), "{name}");
         let second = manifest.merge(&addition).unwrap();
@@ -115,14 +110,14 @@ fn merged_attributes_have_the_types_of_the_platform_and_the_apps_package() {
 fn flags_of_the_application_are_set_and_replaced() {
     for (name, file) in FILES {
         let mut manifest = app(file);
-        manifest.set_debuggable(true).unwrap();
-        manifest.set_extract_native_libs(false).unwrap();
+        manifest.set_flag(attribute::DEBUGGABLE, true).unwrap();
+        manifest.set_flag(attribute::EXTRACT_NATIVE_LIBS, false).unwrap();
         let again = app(&manifest.write());
         assert!(again.facts().debuggable, "{name}");
         assert_eq!(again.facts().extract_native_libs, Some(false));
         let size = manifest.write().len();
-        manifest.set_extract_native_libs(true).unwrap();
-        manifest.set_debuggable(false).unwrap();
+        manifest.set_flag(attribute::EXTRACT_NATIVE_LIBS, true).unwrap();
+        manifest.set_flag(attribute::DEBUGGABLE, false).unwrap();
         assert_eq!((manifest.facts().debuggable, manifest.facts().extract_native_libs), (false, Some(true)));
         // A protobuf field has no fixed size.
         assert!(is_protobuf(&manifest) || manifest.write().len() == size);
@@ -186,19 +181,9 @@ fn versions_may_be_strings_and_names_of_previews() {
 #[test]
 fn splits_and_the_base_differ() {
     let base = with(&[], &[]);
-    assert!(base.facts().split.is_none() && !base.facts().split_required);
-    let required = with(&[(attribute::REQUIRED_SPLIT_TYPES, Value::Text("base__abi".to_owned()))], &[]);
-    assert!(required.facts().split_required);
-    let flag = |value| {
-        let attributes = vec![
-            NewAttribute::text(attribute::NAME, "com.android.vending.splits.required"),
-            NewAttribute::boolean(attribute::VALUE, value),
-        ];
-        let application =
-            element("application", Vec::new(), vec![element("meta-data", attributes, Vec::new())]);
-        with(&[], &[application]).facts().split_required
-    };
-    assert_eq!([flag(true), flag(false)], [true, false]);
+    assert!(base.facts().split.is_none() && !base.facts().is_feature_split);
+    let feature = with(&[(attribute::IS_FEATURE_SPLIT, Value::Boolean(true))], &[]);
+    assert!(feature.facts().is_feature_split);
 }
 
 #[test]
@@ -207,7 +192,7 @@ fn errors_leave_the_manifest_unchanged() {
     let before = manifest.write();
     let addition = Addition::parse(LIBRARY).unwrap();
     assert_eq!(manifest.merge(&addition), Err(Error::NoApplication));
-    assert_eq!(manifest.set_debuggable(true), Err(Error::NoApplication));
+    assert_eq!(manifest.set_flag(attribute::DEBUGGABLE, true), Err(Error::NoApplication));
     assert_eq!(manifest.write(), before);
     let attributes = vec![
         NewAttribute::text(attribute::NAME, "k"),
@@ -279,7 +264,7 @@ fn what_a_librarys_manifest_must_not_have_is_an_error() {
     assert!(matches!(parse("<permission>"), Err(AdditionError::Xml(_))));
     assert_eq!(Addition::parse("<resources/>"), Err(AdditionError::NoManifest));
     let deep = format!("{}{}", "<a>".repeat(17), "</a>".repeat(17));
-    assert_eq!(parse(&deep), Err(AdditionError::Depth { line: 2 }));
+    assert_eq!(parse(&deep), Err(AdditionError::Depth(2)));
     assert_eq!(parse("<uses-sdk android:minSdkVersion=\"21\"/>").unwrap().min_sdk(), 21);
     let mut addition = parse("").unwrap();
     assert!(addition.set_meta_data("a", "b\u{1}").is_err());

@@ -15,169 +15,73 @@ enum Kind {
     Checks,
 }
 
-/// A product and its marks.
-struct Product {
-    name: &'static str,
-    kind: Kind,
-    /// Names of native libraries, without a directory.
-    libraries: &'static [&'static str],
-    /// Names of other entries.
-    entries: &'static [&'static str],
-    /// Classes that it adds.
-    classes: &'static [&'static str],
-}
-
 use Kind::{Checks, Packs};
 
-const PRODUCTS: &[Product] = &[
-    Product {
-        name: "360 Jiagu",
-        kind: Packs,
-        libraries: &[
-            "libjiagu.so",
-            "libjiagu_art.so",
-            "libjiagu_a64.so",
-            "libjiagu_x86.so",
-            "libprotectClass.so",
-        ],
-        entries: &["assets/libjiagu.so", "assets/libjiagu_a64.so", "assets/libjiagu_x86.so"],
-        classes: &["com.stub.StubApp", "com.qihoo.util.StubApp"],
-    },
-    Product {
-        name: "Alibaba Mobisec",
-        kind: Packs,
-        libraries: &["libmobisec.so", "libmobisecy.so"],
-        entries: &["assets/aliprotect.dat"],
-        classes: &["com.ali.mobisecenhance.StubApplication"],
-    },
-    Product {
-        name: "APKProtect",
-        kind: Packs,
-        libraries: &["libAPKProtect.so"],
-        entries: &["apkprotect.com/key.dat"],
-        classes: &[],
-    },
-    Product {
-        name: "AppSealing",
-        kind: Packs,
-        libraries: &["libcovault.so", "libcovault-appsec.so"],
-        entries: &["assets/appsealing.dex", "assets/sealed1.dex"],
-        classes: &[],
-    },
-    Product {
-        name: "Baidu Protect",
-        kind: Packs,
-        libraries: &["libbaiduprotect.so", "libbaiduprotect_x86.so"],
-        entries: &["assets/baiduprotect.jar"],
-        classes: &["com.baidu.protect.StubApplication"],
-    },
-    Product {
-        name: "Bangcle (SecNeo)",
-        kind: Packs,
-        libraries: &[
-            "libDexHelper.so",
-            "libDexHelper-x86.so",
-            "libSecShell.so",
-            "libSecShell-x86.so",
-            "libsecexe.so",
-            "libsecmain.so",
-        ],
-        entries: &["assets/bangcle_classes.jar", "assets/classes0.jar", "assets/secData0.jar"],
-        classes: &[
-            "com.secneo.apkwrapper.ApplicationWrapper",
-            "com.secneo.guard.ApplicationWrapper",
-            "com.secshell.secData.ApplicationWrapper",
-        ],
-    },
-    Product {
-        name: "DexProtector",
-        kind: Packs,
-        libraries: &["libdexprotector.so"],
-        entries: &[
-            "assets/dp.arm.so.dat",
-            "assets/dp.arm-v7.so.dat",
-            "assets/dp.arm-v8.so.dat",
-            "assets/dp.x86.so.dat",
-        ],
-        classes: &[],
-    },
-    Product {
-        name: "Google Play automatic protection (PairIP)",
-        kind: Checks,
-        libraries: &["libpairipcore.so"],
-        entries: &[],
-        classes: &[
-            "com.pairip.application.Application",
-            "com.pairip.licensecheck.LicenseClient",
-            "com.pairip.SignatureCheck",
-        ],
-    },
-    Product {
-        name: "Ijiami",
-        kind: Packs,
-        libraries: &["libexec.so", "libexecmain.so"],
-        entries: &["assets/ijiami.dat", "assets/ijiami.ajm"],
-        classes: &[
-            "com.shell.SuperApplication",
-            "s.h.e.l.l.S",
-            "com.ijiami.residconfusion.ConfusionApplication",
-        ],
-    },
-    Product {
-        name: "Kiwi Security",
-        kind: Packs,
-        libraries: &["libkwscmm.so", "libkwscr.so", "libkwslinker.so"],
-        entries: &[],
-        classes: &[],
-    },
-    Product {
-        name: "LIAPP",
-        kind: Packs,
-        libraries: &[],
-        entries: &["assets/LIAPPEgg.dex", "assets/LIAPPEgg"],
-        classes: &[],
-    },
-    Product {
-        name: "Naga (chaosvmp)",
-        kind: Packs,
-        libraries: &["libchaosvmp.so", "libddog.so", "libedog.so", "libfdog.so"],
-        entries: &[],
-        classes: &["com.chaosvmp.AppWrapper", "com.edog.AppWrapper"],
-    },
-    Product {
-        name: "NetEase Yidun",
-        kind: Packs,
-        libraries: &["libnesec.so"],
-        entries: &[],
-        classes: &["com.netease.nis.wrapper.MyApplication"],
-    },
-    Product {
-        name: "NQ Shield",
-        kind: Packs,
-        libraries: &["libnqshield.so"],
-        entries: &[],
-        classes: &["com.nqshield.NqApplication"],
-    },
-    Product {
-        name: "PayEgis",
-        kind: Packs,
-        libraries: &["libegis.so", "libNSaferOnly.so"],
-        entries: &[],
-        classes: &["com.payegis.ProxyApplication"],
-    },
-    Product {
-        name: "Tencent Legu",
-        kind: Packs,
-        libraries: &[
-            "libshella-2.8.so",
-            "libtup.so",
-            "libtosprotection.armeabi.so",
-            "libtosprotection.armeabi-v7a.so",
-            "libtosprotection.x86.so",
-        ],
-        entries: &["lib/armeabi/mix.dex", "lib/armeabi/mixz.dex"],
-        classes: &["com.tencent.StubShell.TxAppEntry"],
-    },
+/// Products, what they do, and their marks: native libraries, other files and classes, the strongest first.
+const PRODUCTS: &[(&str, Kind, &str)] = &[
+    (
+        "360 Jiagu",
+        Packs,
+        "libjiagu.so libjiagu_art.so libjiagu_a64.so libjiagu_x86.so libprotectClass.so \
+         assets/libjiagu.so assets/libjiagu_a64.so assets/libjiagu_x86.so com.stub.StubApp \
+         com.qihoo.util.StubApp",
+    ),
+    (
+        "Alibaba Mobisec",
+        Packs,
+        "libmobisec.so libmobisecy.so assets/aliprotect.dat com.ali.mobisecenhance.StubApplication",
+    ),
+    ("APKProtect", Packs, "libAPKProtect.so apkprotect.com/key.dat"),
+    ("AppSealing", Packs, "libcovault.so libcovault-appsec.so assets/appsealing.dex assets/sealed1.dex"),
+    (
+        "Baidu Protect",
+        Packs,
+        "libbaiduprotect.so libbaiduprotect_x86.so assets/baiduprotect.jar \
+         com.baidu.protect.StubApplication",
+    ),
+    (
+        "Bangcle (SecNeo)",
+        Packs,
+        "libDexHelper.so libDexHelper-x86.so libSecShell.so libSecShell-x86.so libsecexe.so libsecmain.so \
+         assets/bangcle_classes.jar assets/classes0.jar assets/secData0.jar \
+         com.secneo.apkwrapper.ApplicationWrapper com.secneo.guard.ApplicationWrapper \
+         com.secshell.secData.ApplicationWrapper",
+    ),
+    (
+        "DexProtector",
+        Packs,
+        "libdexprotector.so assets/dp.arm.so.dat assets/dp.arm-v7.so.dat assets/dp.arm-v8.so.dat \
+         assets/dp.x86.so.dat",
+    ),
+    (
+        "Google Play automatic protection (PairIP)",
+        Checks,
+        "libpairipcore.so com.pairip.application.Application com.pairip.licensecheck.LicenseClient \
+         com.pairip.SignatureCheck",
+    ),
+    (
+        "Ijiami",
+        Packs,
+        "libexec.so libexecmain.so assets/ijiami.dat assets/ijiami.ajm com.shell.SuperApplication \
+         s.h.e.l.l.S com.ijiami.residconfusion.ConfusionApplication",
+    ),
+    ("Kiwi Security", Packs, "libkwscmm.so libkwscr.so libkwslinker.so"),
+    ("LIAPP", Packs, "assets/LIAPPEgg.dex assets/LIAPPEgg"),
+    (
+        "Naga (chaosvmp)",
+        Packs,
+        "libchaosvmp.so libddog.so libedog.so libfdog.so com.chaosvmp.AppWrapper com.edog.AppWrapper",
+    ),
+    ("NetEase Yidun", Packs, "libnesec.so com.netease.nis.wrapper.MyApplication"),
+    ("NQ Shield", Packs, "libnqshield.so com.nqshield.NqApplication"),
+    ("PayEgis", Packs, "libegis.so libNSaferOnly.so com.payegis.ProxyApplication"),
+    (
+        "Tencent Legu",
+        Packs,
+        "libshella-2.8.so libtup.so libtosprotection.armeabi.so libtosprotection.armeabi-v7a.so \
+         libtosprotection.x86.so lib/armeabi/mix.dex lib/armeabi/mixz.dex \
+         com.tencent.StubShell.TxAppEntry",
+    ),
 ];
 
 /// The products whose marks the app has. `packed` says that the manifest names classes that are not there.
@@ -185,11 +89,12 @@ const PRODUCTS: &[Product] = &[
 /// The mark of a packer alone is no proof: some names are short, and some products pack only native code. So tracing stops only
 /// if classes are missing as well, or if the application class is the product's loader.
 pub(super) fn findings(evidence: &Evidence<'_>, packed: bool) -> impl Iterator<Item = Finding> {
-    PRODUCTS.iter().filter_map(move |product| {
-        let mark = mark(product, evidence)?;
-        let name = product.name;
-        let (severity, text) = match product.kind {
-            Packs if packed || is_loader(product, evidence) => (
+    PRODUCTS.iter().filter_map(move |&(name, kind, marks)| {
+        let marks = || marks.split_whitespace();
+        let mark = marks().find_map(|mark| found(mark, evidence))?;
+        let is_loader = || marks().any(|mark| evidence.facts.application_class.as_deref() == Some(mark));
+        let (severity, text) = match kind {
+            Packs if packed || is_loader() => (
                 Severity::Stop,
                 format!(
                     "{mark} belongs to {name}, which encrypts an app's code and loads it when the app starts. Tracing would show \
@@ -215,35 +120,25 @@ pub(super) fn findings(evidence: &Evidence<'_>, packed: bool) -> impl Iterator<I
     })
 }
 
-/// True if the product's loader is what the system starts.
-fn is_loader(product: &Product, evidence: &Evidence<'_>) -> bool {
-    let loads = |class| product.classes.contains(&class);
-    evidence.facts.application_class.as_deref().is_some_and(loads)
-}
-
-/// The first mark of the product that the app has.
-fn mark(product: &Product, evidence: &Evidence<'_>) -> Option<String> {
-    let library = product.libraries.iter().find(|library| {
-        let is_it = |entry: &&str| {
-            let path = entry.strip_prefix("lib/").or_else(|| entry.strip_prefix("base/lib/"));
-            path.and_then(|path| path.split_once('/')).is_some_and(|(_, name)| name == **library)
-        };
-        evidence.entries.iter().any(is_it)
-    });
-    if let Some(library) = library {
-        return Some(format!("The library {library}"));
-    }
+/// Names `mark` if the app has it. A mark with a slash is a file, one that ends in `.so` a library in a directory of its ABI, and any other
+/// a class.
+fn found(mark: &str, evidence: &Evidence<'_>) -> Option<String> {
+    let has = |is_it: &dyn Fn(&str) -> bool| evidence.entries.iter().any(|entry| is_it(entry));
     // In an App Bundle the entries of the base stand in a directory of their own.
-    let file = product.entries.iter().find(|file| {
-        evidence.entries.iter().any(|entry| {
-            let entry =
-                entry.strip_prefix("base/root/").or_else(|| entry.strip_prefix("base/")).unwrap_or(entry);
-            entry == **file
-        })
-    });
-    if let Some(file) = file {
-        return Some(format!("The file {file}"));
-    }
-    let class = product.classes.iter().find(|class| (evidence.defines_class)(class));
-    class.map(|class| format!("The class {class}"))
+    let is_file = |entry: &str| {
+        let of_base = entry.strip_prefix("base/root/").or_else(|| entry.strip_prefix("base/"));
+        of_base.unwrap_or(entry) == mark
+    };
+    let is_library = |entry: &str| {
+        let path = entry.strip_prefix("lib/").or_else(|| entry.strip_prefix("base/lib/"));
+        path.and_then(|path| path.split_once('/')).is_some_and(|(_, name)| name == mark)
+    };
+    let (what, is_there) = if mark.contains('/') {
+        ("file", has(&is_file))
+    } else if mark.ends_with(".so") {
+        ("library", has(&is_library))
+    } else {
+        ("class", (evidence.defines_class)(mark))
+    };
+    is_there.then(|| format!("The {what} {mark}"))
 }

@@ -4,23 +4,14 @@
 //! sign-in), firebase.google.com (App Check, API keys), developers.facebook.com (key hashes), developers.weixin.qq.com (app
 //! signature). Class names are those of the libraries as published; an app whose shrinker renamed them is not recognised by them.
 
-use super::{Evidence, Finding, Severity};
-
-/// A sign that an app uses a service.
-enum Mark {
-    Class(&'static str),
-    /// A `<meta-data>` of the application.
-    MetaData(&'static str),
-    Permission(&'static str),
-}
-
-use Mark::{Class, MetaData, Permission};
+use super::{Evidence, Facts, Finding, Severity};
 
 /// A service that knows the app by its certificate.
 struct Service {
     name: &'static str,
     /// Any of these is enough.
-    marks: &'static [Mark],
+    /// Names of classes, of meta-data or of permissions.
+    marks: &'static [&'static str],
     /// What will fail, and why.
     effect: &'static str,
 }
@@ -29,9 +20,9 @@ const SERVICES: &[Service] = &[
     Service {
         name: "Play Integrity",
         marks: &[
-            Class("com.google.android.play.core.integrity.IntegrityManagerFactory"),
-            Class("com.google.android.play.core.integrity.IntegrityManager"),
-            Class("com.google.android.play.core.integrity.StandardIntegrityManager"),
+            "com.google.android.play.core.integrity.IntegrityManagerFactory",
+            "com.google.android.play.core.integrity.IntegrityManager",
+            "com.google.android.play.core.integrity.StandardIntegrityManager",
         ],
         effect: "Google reports a changed app as UNRECOGNIZED_VERSION. A server that demands a recognized one refuses the traced \
                  app.",
@@ -39,54 +30,51 @@ const SERVICES: &[Service] = &[
     Service {
         name: "SafetyNet",
         marks: &[
-            Class("com.google.android.gms.safetynet.SafetyNetClient"),
-            Class("com.google.android.gms.safetynet.SafetyNet"),
+            "com.google.android.gms.safetynet.SafetyNetClient",
+            "com.google.android.gms.safetynet.SafetyNet",
         ],
         effect: "An attestation names the certificate of the traced app. A server that compares it refuses the traced app.",
     },
     Service {
         name: "Play licensing",
-        marks: &[
-            Class("com.google.android.vending.licensing.LicenseChecker"),
-            Permission("com.android.vending.CHECK_LICENSE"),
-        ],
+        marks: &["com.google.android.vending.licensing.LicenseChecker", "com.android.vending.CHECK_LICENSE"],
         effect: "The store licenses an app only with its own certificate. The traced app may say that it is not licensed.",
     },
     Service {
         name: "Google Maps",
-        marks: &[MetaData("com.google.android.geo.API_KEY"), MetaData("com.google.android.maps.v2.API_KEY")],
+        marks: &["com.google.android.geo.API_KEY", "com.google.android.maps.v2.API_KEY"],
         effect: "An API key that is restricted to the app's certificate is refused: maps stay empty. Add the certificate of the \
                  tracing key to the API key's restrictions.",
     },
     Service {
         name: "Google sign-in",
         marks: &[
-            Class("com.google.android.gms.auth.api.signin.GoogleSignIn"),
-            Class("com.google.android.libraries.identity.googleid.GetGoogleIdOption"),
+            "com.google.android.gms.auth.api.signin.GoogleSignIn",
+            "com.google.android.libraries.identity.googleid.GetGoogleIdOption",
         ],
         effect: "The OAuth client is bound to the app's certificate: signing in fails with DEVELOPER_ERROR (10). Register the \
                  certificate of the tracing key, or sign in with the original before.",
     },
     Service {
         name: "Firebase App Check",
-        marks: &[Class("com.google.firebase.appcheck.FirebaseAppCheck")],
+        marks: &["com.google.firebase.appcheck.FirebaseAppCheck"],
         effect: "App Check gets no token for the traced app. Services that enforce it refuse its requests; the debug provider is \
                  meant for this.",
     },
     Service {
         name: "Firebase",
-        marks: &[Class("com.google.firebase.provider.FirebaseInitProvider")],
+        marks: &["com.google.firebase.provider.FirebaseInitProvider"],
         effect: "If the project's API key is restricted to the app's certificate, push messages, remote configuration and sign-in \
                  fail. Add the certificate of the tracing key to its restrictions.",
     },
     Service {
         name: "Facebook login",
-        marks: &[MetaData("com.facebook.sdk.ApplicationId")],
+        marks: &["com.facebook.sdk.ApplicationId"],
         effect: "Facebook compares the hash of the app's key: login fails until the hash of the tracing key is registered.",
     },
     Service {
         name: "WeChat",
-        marks: &[Class("com.tencent.mm.opensdk.openapi.WXAPIFactory")],
+        marks: &["com.tencent.mm.opensdk.openapi.WXAPIFactory"],
         effect: "WeChat compares the app's signature: login, sharing and payment fail.",
     },
 ];
@@ -179,12 +167,11 @@ fn referrers(evidence: &Evidence<'_>, members: &[(&str, &str)]) -> Vec<String> {
 }
 
 fn found(service: &Service, evidence: &Evidence<'_>) -> Option<Finding> {
-    let among = |names: &[String], wanted: &str| names.iter().any(|name| name == wanted);
-    let mark = service.marks.iter().find_map(|mark| match *mark {
-        Class(class) => (evidence.defines_class)(class).then_some(class),
-        MetaData(name) => among(&evidence.facts.meta_data, name).then_some(name),
-        Permission(name) => among(&evidence.facts.permissions, name).then_some(name),
-    })?;
+    let Facts { meta_data, permissions, .. } = evidence.facts;
+    let has = |mark: &&&str| {
+        (evidence.defines_class)(mark) || meta_data.iter().chain(permissions).any(|name| name == **mark)
+    };
+    let mark = service.marks.iter().find(has)?;
     Some(Finding {
         severity: Severity::Limits,
         subject: service.name.to_owned(),

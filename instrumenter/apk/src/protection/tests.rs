@@ -2,13 +2,12 @@ use super::*;
 use crate::manifest::Component;
 
 fn component(class: &str) -> Component {
-    Component { kind: ComponentKind::Activity, class: class.to_owned(), process: "com.example".to_owned() }
+    Component { kind: ComponentKind::Activity, class: class.to_owned() }
 }
 
 fn facts(application: Option<&str>, components: &[&str]) -> Facts {
     Facts {
         package: "com.example".to_owned(),
-        has_application: true,
         has_code: true,
         application_class: application.map(str::to_owned),
         components: components.iter().map(|class| component(class)).collect(),

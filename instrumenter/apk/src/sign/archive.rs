@@ -53,7 +53,7 @@ pub fn sign_archive(mut apk: Vec<u8>, identity: &Identity) -> Result<Vec<u8>, Er
 }
 
 /// Sets the offset of the central directory in an end record.
-pub(crate) fn set_directory(end: &mut [u8], at: usize) -> Result<(), Error> {
+fn set_directory(end: &mut [u8], at: usize) -> Result<(), Error> {
     let at = u32::try_from(at).ok().filter(|&at| at != u32::MAX).ok_or(Error::TooLarge)?;
     if let Some(field) = end.get_mut(DIRECTORY_OFFSET..DIRECTORY_OFFSET + 4) {
         field.copy_from_slice(&at.to_le_bytes());

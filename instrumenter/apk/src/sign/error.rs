@@ -99,13 +99,8 @@ pub enum KeyError {
         kind: &'static str,
     },
     /// The private key is encrypted.
-    #[error(
-        "cannot read {path:?}: the key is encrypted. Decrypt it: openssl pkcs8 -in {path:?} -out key.pem"
-    )]
-    Encrypted {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("cannot read {0:?}: the key is encrypted. Decrypt it: openssl pkcs8 -in {0:?} -out key.pem")]
+    Encrypted(PathBuf),
     /// Something else is wrong with the file.
     #[error("cannot read {path:?}: {what}")]
     Invalid {

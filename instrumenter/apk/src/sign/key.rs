@@ -242,7 +242,7 @@ fn find_key(path: &Path, sections: &[(String, Vec<u8>)]) -> Result<PrivateKey, K
     let invalid = |what| KeyError::Invalid { path: path.into(), what };
     for (label, der) in sections {
         let key = match label.as_str() {
-            "ENCRYPTED PRIVATE KEY" => return Err(KeyError::Encrypted { path: path.into() }),
+            "ENCRYPTED PRIVATE KEY" => return Err(KeyError::Encrypted(path.into())),
             "DSA PRIVATE KEY" => Err(Refused::Kind("a DSA key")),
             "PRIVATE KEY" => PrivateKey::from_pkcs8(der),
             "EC PRIVATE KEY" => PrivateKey::from_sec1(der, true),

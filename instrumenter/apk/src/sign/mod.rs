@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! entries -> v1 (below API 24) -> layout -> v2 and v3 -> bytes
-//! bytes -> find_signers: who signed it     verify: whether the signatures are correct
+//! bytes -> find_signers: who signed it
 //! ```
 //!
 //! Android 9 (API 28) and later check v3, Android 7 (API 24) and later v2, and older ones v1. All use SHA-256, with ECDSA on
@@ -16,20 +16,20 @@ mod certificate;
 mod der;
 mod digest;
 mod error;
+mod find;
 pub mod key;
 mod pem;
 mod private_key;
 mod public_key;
 mod scheme;
 mod v1;
-mod verify;
 
 use std::fmt;
 
 pub use archive::{sign_archive, sign_entries};
 pub use error::{Error, KeyError};
+pub use find::{FoundSigner, find_signers};
 pub use key::Identity;
-pub use verify::{FoundSigner, Verified, find_signers, verify};
 
 /// A signature scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

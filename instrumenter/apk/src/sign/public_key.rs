@@ -1,11 +1,8 @@
 //! Public keys: EC on P-256 and RSA.
 
 use der::Tag;
-use p256::ecdsa::signature::Verifier;
-use p256::ecdsa::{Signature, VerifyingKey};
+use p256::ecdsa::VerifyingKey;
 use rsa::BoxedUint;
-use rsa::pkcs1v15;
-use sha2::Sha256;
 
 use super::der::{Reader, identifier, oid, sequence, value};
 
@@ -46,29 +43,6 @@ impl PublicKey {
     pub(crate) fn encode_p256(point: &[u8]) -> Vec<u8> {
         let algorithm = sequence(&[&identifier(oid::EC_KEY), &identifier(oid::P256)]);
         sequence(&[&algorithm, &value(Tag::BitString, &[&[0], point])])
-    }
-
-    /// Returns the number of the signature algorithm in schemes v2 and v3.
-    pub(crate) fn algorithm(&self) -> u32 {
-        match self {
-            Self::P256(_) => ECDSA_SHA256,
-            Self::Rsa(_) => RSA_SHA256,
-        }
-    }
-
-    /// Returns whether `signature` is one of `message` by this key.
-    pub(crate) fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
-        match self {
-            Self::P256(key) => {
-                let signature = Signature::from_der(signature);
-                signature.is_ok_and(|signature| key.verify(message, &signature).is_ok())
-            }
-            Self::Rsa(key) => {
-                let key = pkcs1v15::VerifyingKey::<Sha256>::new(key.clone());
-                let signature = pkcs1v15::Signature::try_from(signature);
-                signature.is_ok_and(|signature| key.verify(message, &signature).is_ok())
-            }
-        }
     }
 }
 

@@ -13,11 +13,11 @@ use super::{Error, Identity};
 
 /// The attribute of a v2 signature that names the newest scheme of the APK. Android refuses an APK from which an attacker
 /// has removed that scheme's signature.
-pub(crate) const STRIPPING_PROTECTION: u32 = 0xbeef_f00d;
+const STRIPPING_PROTECTION: u32 = 0xbeef_f00d;
 /// v3 signatures with this algorithm are valid from Android 7 on (apksig, `SignatureAlgorithm`).
-pub(crate) const V3_MIN_SDK: u32 = 24;
+const V3_MIN_SDK: u32 = 24;
 /// "No upper limit" of a v3 signature.
-pub(crate) const V3_MAX_SDK: u32 = i32::MAX as u32;
+const V3_MAX_SDK: u32 = i32::MAX as u32;
 
 /// Returns the value of scheme v2 in a block that has v3 too, for contents with this digest.
 pub(crate) fn v2(identity: &Identity, digest: &[u8; 32]) -> Result<Vec<u8>, Error> {

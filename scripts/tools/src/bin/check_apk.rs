@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use apk::layout;
+use test_support::signed;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let paths: Vec<_> = std::env::args_os().skip(1).collect();
@@ -16,9 +16,9 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut is_right = true;
     for path in paths {
         let path = std::path::Path::new(&path);
-        let checked = layout::check(&std::fs::read(path)?)?;
-        for entry in &checked.misaligned {
-            println!("misaligned: {} at {}, not a multiple of {}", entry.name, entry.at, entry.multiple);
+        let checked = signed::check(&std::fs::read(path)?)?;
+        for (name, at, multiple) in &checked.misaligned {
+            println!("misaligned: {name} at {at}, not a multiple of {multiple}");
         }
         println!(
             "{}: {} entries, {} stored, {} misaligned, {} libraries compressed{}",

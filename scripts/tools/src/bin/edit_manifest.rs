@@ -9,7 +9,7 @@
 use std::error::Error;
 use std::fs;
 
-use apk::manifest::{Addition, Manifest};
+use apk::manifest::{Addition, Manifest, attribute};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -27,15 +27,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         addition.set_meta_data(&format!("anrscope.{key}"), value)?;
     }
     let merged = manifest.merge(&addition)?;
-    manifest.set_debuggable(true)?;
-    manifest.set_extract_native_libs(false)?;
+    manifest.set_flag(attribute::DEBUGGABLE, true)?;
+    manifest.set_flag(attribute::EXTRACT_NATIVE_LIBS, false)?;
     let raised = manifest.raise_min_sdk(addition.min_sdk())?;
     let written = manifest.write();
     if Manifest::read(&written)?.facts() != manifest.facts() {
         return Err(format!("{from}: the edited manifest says something else when it is read again").into());
     }
     let facts = manifest.facts();
-    let (components, other) = (facts.components.len(), facts.other_processes.len());
     println!("{}: {} to {} bytes", facts.package, bytes.len(), written.len());
     println!(
         "  added {}, replaced {}, present {}",
@@ -47,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "  minSdkVersion raised from {raised:?} to {}, targetSdkVersion {}",
         facts.min_sdk, facts.target_sdk
     );
-    println!("  {components} components, {other} other processes, application {:?}", facts.application_class);
+    println!("  {} components, application {:?}", facts.components.len(), facts.application_class);
     fs::write(to, written)?;
     Ok(())
 }

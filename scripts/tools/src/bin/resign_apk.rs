@@ -9,6 +9,7 @@ use std::time::{Instant, SystemTime};
 
 use apk::layout::{self, Options};
 use apk::sign::{self, Identity};
+use test_support::signed;
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -34,12 +35,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         sign::sign_entries(&entries, &options, &identity, min_sdk.parse()?)?
     };
     eprintln!("{:.3} s to lay out and sign", begun.elapsed().as_secs_f64());
-    for verified in sign::verify(&out)? {
+    for verified in signed::verify(&out)? {
         println!("signed: {} {} {:?}", verified.scheme, hex(&verified.certificate_digest), verified.sdk);
     }
-    let checked = layout::check(&out)?;
-    for entry in &checked.misaligned {
-        println!("misaligned: {} at {}, not a multiple of {}", entry.name, entry.at, entry.multiple);
+    let checked = signed::check(&out)?;
+    for (name, at, multiple) in &checked.misaligned {
+        println!("misaligned: {name} at {at}, not a multiple of {multiple}");
     }
     println!(
         "entries {} stored {} misaligned {} resources compressed {} libraries compressed {}",

@@ -1,6 +1,6 @@
 //! Manifests of apps.
 
-use apk::manifest::{Addition, Manifest};
+use apk::manifest::{Addition, Manifest, attribute};
 
 const LIBRARY: &str = include_str!("../../../../android/aar/AndroidManifest.xml");
 
@@ -16,8 +16,8 @@ pub fn manifest(bytes: &[u8]) {
         let mut addition = Addition::parse(LIBRARY).expect("the library's own manifest");
         addition.set_meta_data("anrscope.slow", "900").expect("a value");
         let _ = manifest.merge(&addition);
-        let _ = manifest.set_debuggable(true);
-        let _ = manifest.set_extract_native_libs(false);
+        let _ = manifest.set_flag(attribute::DEBUGGABLE, true);
+        let _ = manifest.set_flag(attribute::EXTRACT_NATIVE_LIBS, false);
         let _ = manifest.raise_min_sdk(addition.min_sdk());
         let again = read(&manifest.write()).expect("a manifest that was written");
         assert_eq!(again.facts(), manifest.facts());

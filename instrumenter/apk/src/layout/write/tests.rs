@@ -1,7 +1,9 @@
 use proptest::prelude::*;
+use test_support::signed::check;
 
 use super::{Error, Options, lay_out};
-use crate::layout::{DEFLATED, Data, Entry, Misaligned, STORED, check, read};
+use crate::layout::sections::Sections;
+use crate::layout::{DEFLATED, Data, Entry, STORED, read};
 
 fn stored<'a>(name: &'a str, contents: &'a [u8]) -> Entry<'a> {
     Entry::new(name.as_bytes(), contents, false)
@@ -70,7 +72,7 @@ fn a_wrong_place_is_found() {
     let extra = apk[28];
     apk[28] = extra - 1;
     let found = check(&apk).unwrap().misaligned;
-    assert_eq!(found, [Misaligned { name: "ab".into(), at: 31 + 2 + usize::from(extra) - 2, multiple: 4 }]);
+    assert_eq!(found, [("ab".to_owned(), 31 + 2 + usize::from(extra) - 2, 4)]);
 }
 
 #[test]
@@ -150,11 +152,11 @@ fn a_directory_that_is_not_where_the_end_record_says_is_refused() {
     let what = "the central directory does not end at the end record";
     let moved = [&[0; 4], &apk[..]].concat();
     assert_eq!(read(&moved).unwrap_err().what, what);
-    assert_eq!(check(&moved).unwrap_err().what, what);
+    assert_eq!(Sections::find(&moved).unwrap_err().what, what);
     // Behind the end there is nothing that Android reads.
     let longer = [&apk[..], &[0; 4]].concat();
     assert_eq!(read(&longer).unwrap(), read(&apk).unwrap());
-    assert_eq!(check(&longer).unwrap_err().what, "bytes behind the end record");
+    assert_eq!(Sections::find(&longer).unwrap_err().what, "bytes behind the end record");
 }
 
 #[test]

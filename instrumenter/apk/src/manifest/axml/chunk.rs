@@ -63,9 +63,7 @@ pub(super) fn header(bytes: &[u8], at: usize, end: usize) -> Result<(u16, usize,
     let kind = u16_at(bytes, at).ok_or(truncated)?;
     let header = usize::from(u16_at(bytes, at + 2).ok_or(truncated)?);
     let size = u32_at(bytes, at + 4).ok_or(truncated)? as usize;
-    if header < 8 || size < header {
-        return Err(Malformed::new(at, "a chunk is shorter than its header"));
-    }
+    Malformed::when(header < 8 || size < header, at, "a chunk is shorter than its header")?;
     if end.checked_sub(at).is_none_or(|rest| rest < size) {
         return Err(Malformed::new(at, "a chunk is longer than what contains it"));
     }

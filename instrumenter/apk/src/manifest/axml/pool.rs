@@ -39,9 +39,7 @@ impl StringPool {
     pub(super) fn read(bytes: &[u8], start: usize, end: usize) -> Result<Self, Malformed> {
         let chunk = bytes.get(start..end).unwrap_or_default();
         let header = usize::from(u16_at(chunk, 2).unwrap_or(0));
-        if header < HEADER {
-            return Err(Malformed::new(start, "the string pool's header is too short"));
-        }
+        Malformed::when(header < HEADER, start, "the string pool's header is too short")?;
         let field =
             |offset| u32_at(chunk, offset).ok_or(Malformed::new(start, "the string pool is too short"));
         let (strings, styles, flags) = (field(8)?, field(12)?, field(16)?);
@@ -51,9 +49,7 @@ impl StringPool {
             return Err(Malformed::new(start, "the string pool has more strings than it has room for"));
         }
         let (strings, styles) = (strings as usize, styles as usize);
-        if styles > strings {
-            return Err(Malformed::new(start, "the string pool has more styles than strings"));
-        }
+        Malformed::when(styles > strings, start, "the string pool has more styles than strings")?;
         let strings_end = if styles > 0 { styles_start } else { chunk.len() };
         let data = chunk.get(strings_start..strings_end);
         // A pool without strings may have any start.
@@ -126,7 +122,7 @@ impl StringPool {
     /// Length, characters and terminator in the form of this pool.
     fn encode(&self, text: &str) -> Result<Vec<u8>, Error> {
         let units = text.encode_utf16().count();
-        let too_long = Error::StringTooLong { units };
+        let too_long = Error::StringTooLong(units);
         let mut out = Vec::new();
         if self.is_utf8() {
             let encoded = encode_utf8(text);

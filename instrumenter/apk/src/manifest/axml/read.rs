@@ -16,13 +16,9 @@ impl Document {
     /// Names the offset of what does not follow the format: chunks that reach out of the file, references to strings that do not
     /// exist, elements that are not closed or nested deeper than [`MAX_DEPTH`], a second string pool or resource map.
     pub fn read(bytes: &[u8]) -> Result<Self, Malformed> {
-        if bytes.len() > MAX_SIZE {
-            return Err(Malformed::new(0, "the file is larger than 16 MiB"));
-        }
+        Malformed::when(bytes.len() > MAX_SIZE, 0, "the file is larger than 16 MiB")?;
         let (kind, header_size, size) = header(bytes, 0, bytes.len())?;
-        if kind != 0x0003 {
-            return Err(Malformed::new(0, "not a binary XML file"));
-        }
+        Malformed::when(kind != 0x0003, 0, "not a binary XML file")?;
         let mut chunks = Vec::new();
         let mut at = header_size;
         while size - at >= 8 {
@@ -87,9 +83,7 @@ pub(super) fn elements(chunks: &[Chunk]) -> Result<Vec<Element>, Malformed> {
     for (index, chunk) in chunks.iter().enumerate() {
         match chunk.kind {
             Kind::StartElement => {
-                if open.len() >= MAX_DEPTH {
-                    return Err(Malformed::new(chunk.start, "elements are nested deeper than 256"));
-                }
+                Malformed::when(open.len() >= MAX_DEPTH, chunk.start, "elements are nested deeper than 256")?;
                 let parent = open.last().copied();
                 open.push(elements.len());
                 elements.push(Element { chunk: index, parent });

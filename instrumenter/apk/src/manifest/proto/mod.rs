@@ -82,17 +82,13 @@ impl Document {
     ///
     /// Names the offset of what does not follow the wire format, and of elements that are nested deeper than [`MAX_DEPTH`].
     pub fn read(bytes: &[u8]) -> Result<Self, Malformed> {
-        if bytes.len() > MAX_SIZE {
-            return Err(Malformed::new(0, "the file is larger than 16 MiB"));
-        }
+        Malformed::when(bytes.len() > MAX_SIZE, 0, "the file is larger than 16 MiB")?;
         let mut elements = Vec::new();
         // Nodes to read: the last one next. Children are pushed in reverse, which gives document order.
         let mut nodes = vec![(Node { child_at: 0, length_size: 0, range: 0..bytes.len() }, u32::MAX, 0)];
         while let Some((node, parent, depth)) = nodes.pop() {
             let Some((message, length_size)) = element_of(bytes, node.range.clone())? else { continue };
-            if depth >= MAX_DEPTH {
-                return Err(Malformed::new(message.start, "elements are nested deeper than 256"));
-            }
+            Malformed::when(depth >= MAX_DEPTH, message.start, "elements are nested deeper than 256")?;
             let number = small(elements.len())?;
             let first = nodes.len();
             for field in fields(bytes, message.clone()) {
@@ -112,9 +108,7 @@ impl Document {
                 length_sizes: (node.length_size, length_size),
             });
         }
-        if elements.is_empty() {
-            return Err(Malformed::new(0, "the file has no element"));
-        }
+        Malformed::when(elements.is_empty(), 0, "the file has no element")?;
         let document = Self { bytes: bytes.to_vec(), elements };
         for element in &document.elements {
             for field in fields(bytes, element.range()) {
@@ -224,9 +218,7 @@ fn element_of(bytes: &[u8], node: Range<usize>) -> Result<Option<(Range<usize>, 
         let field = field?;
         if let (NODE_ELEMENT, Payload::Bytes { length, bytes }) = (field.number, field.payload) {
             // A protobuf reader would merge the two.
-            if element.is_some() {
-                return Err(Malformed::new(field.range.start, "a node with two elements"));
-            }
+            Malformed::when(element.is_some(), field.range.start, "a node with two elements")?;
             element = Some((bytes, u8::try_from(length.len()).unwrap_or(0)));
         }
     }

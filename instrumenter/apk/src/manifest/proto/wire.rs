@@ -67,9 +67,7 @@ pub(super) fn fields(
 
 fn field(bytes: &[u8], at: usize, end: usize) -> Result<Field, Malformed> {
     let (tag, behind) = varint(bytes, at, end)?;
-    if tag >> 3 == 0 {
-        return Err(Malformed::new(at, "a field has the number 0"));
-    }
+    Malformed::when(tag >> 3 == 0, at, "a field has the number 0")?;
     let fixed = |size: usize| match end.checked_sub(behind) {
         Some(rest) if rest >= size => Ok((Payload::Fixed, behind + size)),
         _ => Err(Malformed::new(at, "a field is longer than its message")),

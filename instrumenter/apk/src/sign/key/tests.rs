@@ -5,13 +5,14 @@ use std::time::{Duration, SystemTime};
 
 use der::Tag;
 use proptest::prelude::*;
+use test_support::signed::verify;
 
 use super::{Identity, find_key, sections};
 use crate::layout::{Entry, Options, read};
 use crate::sign::der::{CONTEXT_0, identifier, oid, sequence, unsigned, value};
 use crate::sign::pem;
 use crate::sign::private_key::PrivateKey;
-use crate::sign::{FoundSigner, KeyError, Scheme, find_signers, sign_entries, verify};
+use crate::sign::{FoundSigner, KeyError, Scheme, find_signers, sign_entries};
 
 /// A directory that is removed when dropped.
 struct Directory(PathBuf);
