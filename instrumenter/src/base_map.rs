@@ -41,11 +41,9 @@ pub(crate) fn dotted(text: String) -> String {
 impl BaseMap {
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let text = fs::read_to_string(path).map_err(Error::reading(path))?;
-        Self::parse(&text).map_err(|(line, what, cure)| Error::BaseMap {
-            path: path.into(),
-            line,
-            what,
-            cure,
+        Self::parse(&text).map_err(|(line, what, cure)| {
+            let what = what.to_owned();
+            Error::Line { path: path.into(), line, what, cure }
         })
     }
 

@@ -88,18 +88,18 @@ impl ClassDirectory {
                 } else if kind.is_symlink() && entry.path().is_dir() {
                     // A link could lead in a cycle, or out of the directory.
                     let entry = relative.display().to_string();
-                    session.warn(&self.root, Warning::LinkedDirectory { entry });
+                    session.warn(&self.root, Warning::LinkedDirectory(entry));
                 } else if !kind.is_file()
                     && !fs::metadata(entry.path()).map_err(Error::reading(&entry.path()))?.is_file()
                 {
-                    return Err(Error::NotAFile { path: entry.path() });
+                    return Err(Error::NotAFile(entry.path()));
                 } else if relative == Path::new(map_id_class::ENTRY) {
                     let entry = relative.display().to_string();
-                    session.warn(&self.root, Warning::OldMapId { entry });
+                    session.warn(&self.root, Warning::OldMapId(entry));
                 } else {
                     if is_archive(&relative) {
                         let entry = relative.display().to_string();
-                        session.warn(&self.root, Warning::JarInDirectory { entry });
+                        session.warn(&self.root, Warning::JarInDirectory(entry));
                     }
                     let (stamp, sum) = (Stamp::NONE, Sum::default());
                     self.files.push(File { relative, class: None, stamp, sum, place: None, kept: None });
@@ -277,7 +277,7 @@ fn is_archive(path: &Path) -> bool {
 /// here.
 fn new_file(path: &Path) -> Result<FsFile, Error> {
     FsFile::create_new(path).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => Error::SameName { path: path.into() },
+        io::ErrorKind::AlreadyExists => Error::SameName(path.into()),
         _ => Error::writing(path)(error),
     })
 }

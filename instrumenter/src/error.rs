@@ -3,28 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A violation of the class file format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} (at byte {offset})")]
-pub struct Malformed {
-    /// The offset in the class file.
-    pub offset: usize,
-    /// What is wrong there.
-    pub what: &'static str,
-}
-
-impl From<zip_archive::Unreadable> for SkipReason {
-    fn from(unreadable: zip_archive::Unreadable) -> Self {
-        Self::Unreadable(unreadable.to_string())
-    }
-}
-
-impl Malformed {
-    /// Adds `base` to an offset that was counted from there.
-    pub(crate) fn offset_by(self, base: usize) -> Self {
-        Self { offset: self.offset.saturating_add(base), ..self }
-    }
-}
+/// A violation of the format of a class file or dex file.
+pub use dex::Malformed;
 
 /// Why a class or a method was copied unchanged.
 #[non_exhaustive]
@@ -49,7 +29,7 @@ pub enum SkipReason {
     Dex(#[from] dex::code::trace::Untraceable),
     /// The entry cannot be read from its archive.
     #[error("cannot be read: {0}")]
-    Unreadable(String),
+    Unreadable(#[from] zip_archive::Unreadable),
     /// The name cannot be written to a line of the method map.
     #[error("its name has a line break or another control character")]
     ControlCharacter,
@@ -133,11 +113,8 @@ pub enum Error {
         source: io::Error,
     },
     /// An entry of an input directory that is neither a file nor a directory.
-    #[error("{} is a pipe, socket or device, not a file: remove it from the input directory", path.display())]
-    NotAFile {
-        /// Its path.
-        path: PathBuf,
-    },
+    #[error("{} is a pipe, socket or device, not a file: remove it from the input directory", .0.display())]
+    NotAFile(PathBuf),
     /// An input is not a jar or aar, or is truncated.
     #[error(
         "{} is not a jar, aar or zip file, or it is cut off ({reason}): give an archive or a directory of \
@@ -161,39 +138,24 @@ pub enum Error {
         reason: String,
     },
     /// An option that needs all classes at once, while they are loaded one by one.
-    #[error("{what} needs all classes before the program starts: instrument its jars instead")]
-    NotWhileLoading {
-        /// What was asked for.
-        what: &'static str,
-    },
+    #[error("{0} needs all classes before the program starts: instrument its jars instead")]
+    NotWhileLoading(&'static str),
     /// An output is an input, or inside one.
-    #[error("{} would overwrite an input: choose another output", path.display())]
-    OutputIsInput {
-        /// The output.
-        path: PathBuf,
-    },
+    #[error("{} would overwrite an input: choose another output", .0.display())]
+    OutputIsInput(PathBuf),
     /// Two inputs have the same output.
-    #[error("{} is the output of two inputs: choose a separate output for each", path.display())]
-    OutputTwice {
-        /// The output.
-        path: PathBuf,
-    },
+    #[error("{} is the output of two inputs: choose a separate output for each", .0.display())]
+    OutputTwice(PathBuf),
     /// The output directory is not empty.
-    #[error("{} is a directory that is not empty: remove it or choose another output", path.display())]
-    OutputNotEmpty {
-        /// The output.
-        path: PathBuf,
-    },
+    #[error("{} is a directory that is not empty: remove it or choose another output", .0.display())]
+    OutputNotEmpty(PathBuf),
     /// The file system of the output cannot distinguish the names of two files.
     #[error(
         "{} already exists: two files of the input have names that differ only by case, which this file \
          system ignores: put the classes into a jar, or write to another file system",
-        path.display()
+        .0.display()
     )]
-    SameName {
-        /// The second file.
-        path: PathBuf,
-    },
+    SameName(PathBuf),
     /// No inputs were given.
     #[error("nothing to instrument: give at least one jar, aar or directory of class files")]
     NoInputs,
@@ -209,23 +171,8 @@ pub enum Error {
         available: usize,
     },
     /// No class of the inputs has the name to explain.
-    #[error("no class {class} in the inputs, or it cannot be read: use the name in the class file")]
-    NoSuchClass {
-        /// The name.
-        class: String,
-    },
-    /// A line of the base map is not `id,access,class method (descriptor)`, or contradicts another.
-    #[error("{}:{line}: {what}: {cure}", path.display())]
-    BaseMap {
-        /// The base map.
-        path: PathBuf,
-        /// Its line, from 1.
-        line: usize,
-        /// What is wrong with it.
-        what: &'static str,
-        /// What to do.
-        cure: &'static str,
-    },
+    #[error("no class {0} in the inputs, or it cannot be read: use the name in the class file")]
+    NoSuchClass(String),
     /// An invalid line in a block list, rules file or mapping.
     #[error("{}:{line}: {what}: {cure}", path.display())]
     Line {
@@ -247,15 +194,9 @@ pub enum Error {
         cure: &'static str,
     },
     /// The name of the call class is not a class name.
-    #[error("{name:?} is not a class name: write it like dev/anrscope/MethodBeat")]
-    CallClass {
-        /// The name.
-        name: String,
-    },
+    #[error("{0:?} is not a class name: write it like dev/anrscope/MethodBeat")]
+    CallClass(String),
     /// The worker threads cannot be started.
-    #[error("cannot start {threads} worker threads: choose a smaller number")]
-    Threads {
-        /// The requested number.
-        threads: usize,
-    },
+    #[error("cannot start {0} worker threads: choose a smaller number")]
+    Threads(usize),
 }

@@ -123,7 +123,7 @@ pub(crate) fn before_rewriting(method: &MethodFacts, id: u32, by: &Deciders<'_>)
         decision: match &method.verdict {
             Verdict::Trace => Decision::Traced,
             Verdict::Ignore => Decision::NotWorthIt,
-            Verdict::Short => Decision::Short { instructions: method.cost.unwrap_or(0) },
+            Verdict::Short => Decision::Short(method.cost.unwrap_or(0)),
             Verdict::Block => Decision::Blocked,
             Verdict::Exclude if by.compat == Compat::Matrix => Decision::NotMatrix,
             Verdict::Exclude => Decision::Excluded,

@@ -22,11 +22,8 @@ pub enum Decision {
     )]
     NotWorthIt,
     /// The default rule skips it because it is short for any arguments.
-    #[error("not worth it: {instructions} instructions with all it calls, no loop")]
-    Short {
-        /// The most instructions that one call can execute, called methods included.
-        instructions: u16,
-    },
+    #[error("not worth it: {0} instructions with all it calls, no loop")]
+    Short(u16),
     /// A rule excludes it.
     #[error("excluded")]
     Excluded,

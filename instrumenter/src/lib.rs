@@ -127,7 +127,7 @@ pub use explained::{Decision, ExplainedClass, ExplainedMethod, FocusCall};
 pub use filter::Filter;
 pub use options::{CALL_CLASS, Compat, DEFAULT_SHORT, Exits, Input, MATRIX_CALL_CLASS, MapPaths, Options};
 pub use outputs::outputs_in;
-pub use rewrite::{Rewritten, rewrite_class, rewrite_class_with_waits};
+pub use rewrite::{Rewritten, rewrite_class};
 pub use run::instrument;
 pub use splice::report::{Inserted, Purpose};
 pub use summary::{MappingUse, Progress, Skip, Stale, StaleReason, Summary, Times, Warning};

@@ -52,33 +52,36 @@ pub(crate) fn annotations(
             continue;
         }
         for _ in 0..contents.u2()? {
-            found.push(annotation(class, &mut contents, 0)?);
+            found.push(annotation(class, &mut contents)?);
         }
     }
     Ok(found)
 }
 
 /// Skips one annotation and returns the internal name of its type.
-fn annotation(class: &ClassFile<'_>, cursor: &mut Cursor<'_>, depth: u32) -> Result<String, Malformed> {
-    let ty = class.pool.utf8(cursor.u2()?)?;
+fn annotation(class: &ClassFile<'_>, cursor: &mut Cursor<'_>) -> Result<String, Malformed> {
+    let ty = class.pool.utf8({ *cursor }.u2()?)?;
     let ty = ty.strip_prefix(b"L").and_then(|ty| ty.strip_suffix(b";")).unwrap_or(ty);
-    let name = crate::class::text::decode(ty).into_owned();
-    for _ in 0..cursor.u2()? {
-        cursor.skip(2)?;
-        skip_value(class, cursor, depth)?;
-    }
-    Ok(name)
+    skip_annotation(cursor, 0)?;
+    Ok(crate::class::text::decode(ty).into_owned())
 }
 
-fn skip_value(class: &ClassFile<'_>, cursor: &mut Cursor<'_>, depth: u32) -> Result<(), Malformed> {
+/// Skips an annotation that `depth` others enclose.
+pub(crate) fn skip_annotation(cursor: &mut Cursor<'_>, depth: u32) -> Result<(), Malformed> {
+    cursor.skip(2)?;
+    (0..cursor.u2()?).try_for_each(|_| {
+        cursor.skip(2)?;
+        skip_value(cursor, depth)
+    })
+}
+
+fn skip_value(cursor: &mut Cursor<'_>, depth: u32) -> Result<(), Malformed> {
     // Compilers never nest annotations this deep, and the stack must not overflow.
-    if depth > 64 {
-        return Err(cursor.malformed("annotations nested too deep"));
-    }
+    Malformed::when(depth > 64, cursor.at(), "annotations nested too deep")?;
     match cursor.u1()? {
         b'e' => cursor.skip(4),
-        b'@' => annotation(class, cursor, depth + 1).map(drop),
-        b'[' => (0..cursor.u2()?).try_for_each(|_| skip_value(class, cursor, depth + 1)),
+        b'@' => skip_annotation(cursor, depth + 1),
+        b'[' => (0..cursor.u2()?).try_for_each(|_| skip_value(cursor, depth + 1)),
         _ => cursor.skip(2),
     }
 }

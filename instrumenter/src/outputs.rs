@@ -24,7 +24,7 @@ pub(crate) fn check(inputs: &[Input], options: &Options, cache: Option<&Cache>) 
     let name = &options.call_class;
     let plain = !name.is_empty() && !name.contains(['.', ';', '[', '\0']) && name.len() <= 0xFFFF;
     if !plain || !name.is_ascii() || name.split('/').any(str::is_empty) {
-        return Err(Error::CallClass { name: name.clone() });
+        return Err(Error::CallClass(name.clone()));
     }
     let canonical = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.into());
     let read: Vec<PathBuf> = inputs.iter().map(|input| canonical(&input.path)).collect();
@@ -33,15 +33,15 @@ pub(crate) fn check(inputs: &[Input], options: &Options, cache: Option<&Cache>) 
         let output = &input.output;
         let there = canonical(output);
         if read.iter().any(|path| there.starts_with(path)) {
-            return Err(Error::OutputIsInput { path: output.clone() });
+            return Err(Error::OutputIsInput(output.clone()));
         }
         if outputs.contains(&there) {
-            return Err(Error::OutputTwice { path: output.clone() });
+            return Err(Error::OutputTwice(output.clone()));
         }
         outputs.push(there);
         let is_ours = cache.is_some_and(|cache| cache.created(output));
         if !is_ours && fs::read_dir(output).is_ok_and(|mut entries| entries.next().is_some()) {
-            return Err(Error::OutputNotEmpty { path: output.clone() });
+            return Err(Error::OutputNotEmpty(output.clone()));
         }
     }
     Ok(())

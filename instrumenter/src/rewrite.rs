@@ -42,11 +42,12 @@ pub(crate) struct Rewriting<'a> {
 /// Inserts calls of `call_class` into the methods of a class file.
 ///
 /// `ids` holds an id for each method of the class, in the order of the file. A method with id 0, or without an id,
-/// does not change. The ids must be below 2^31.
+/// does not change. The ids must be below 2^31. With `waits` it also records those calls and the monitors of traced methods. It knows the
+/// super classes only from the class itself, while [`instrument`](crate::instrument) knows all inputs.
 ///
 /// ```
 /// # use instrumenter::{Exits, SkipReason, rewrite_class};
-/// let not_a_class = rewrite_class(b"PK", &[1], "dev/anrscope/MethodBeat", Exits::All);
+/// let not_a_class = rewrite_class(b"PK", &[1], "dev/anrscope/MethodBeat", Exits::All, None);
 /// assert!(matches!(not_a_class, Err(SkipReason::Malformed(_))));
 /// ```
 ///
@@ -59,25 +60,11 @@ pub fn rewrite_class(
     ids: &[u32],
     call_class: &str,
     exits: Exits,
+    waits: Option<&Catalogue>,
 ) -> Result<Rewritten, SkipReason> {
-    rewrite(bytes, ids, Rewriting { call_class, exits, waits: None }, None)
-}
-
-/// Like [`rewrite_class`], and also records the calls of `waits` and the monitors of traced methods. It knows the
-/// super classes only from the class itself, while [`instrument`](crate::instrument) knows all inputs.
-///
-/// # Errors
-///
-/// Those of [`rewrite_class`].
-pub fn rewrite_class_with_waits(
-    bytes: &[u8],
-    ids: &[u32],
-    call_class: &str,
-    exits: Exits,
-    waits: &Catalogue,
-) -> Result<Rewritten, SkipReason> {
-    let waits = Waits { catalogue: waits, hierarchy: &Hierarchy::default(), monitors: Monitors::Inserted };
-    rewrite(bytes, ids, Rewriting { call_class, exits, waits: Some(waits) }, None)
+    let hierarchy = &Hierarchy::default();
+    let waits = waits.map(|catalogue| Waits { catalogue, hierarchy, monitors: Monitors::Inserted });
+    rewrite(bytes, ids, Rewriting { call_class, exits, waits }, None)
 }
 
 /// Called for each rewritten method with its index, its new code attribute, and the inserted code.
@@ -203,7 +190,7 @@ fn rewrite_method<'c>(
     let push = PushId::new(id, |id| pool.integer(id))?;
     // Offsets are counted from the start of the code.
     let in_file = |reason: SkipReason| match reason {
-        SkipReason::Malformed(broken) if broken.offset < code.at => broken.offset_by(code.at).into(),
+        SkipReason::Malformed(broken) if broken.at < code.at => broken.offset_by(code.at).into(),
         other => other,
     };
     let start = body.len();

@@ -53,7 +53,7 @@ pub fn instrument(
     progress: &dyn Fn(Progress<'_>),
 ) -> Result<Summary, Error> {
     let pool = ThreadPoolBuilder::new().num_threads(options.threads).build();
-    let pool = pool.map_err(|_| Error::Threads { threads: options.threads })?;
+    let pool = pool.map_err(|_| Error::Threads(options.threads))?;
     let begin = Instant::now();
     let cache = options.cache.as_deref();
     let mut cache = cache.map(|directory| Cache::open(directory, inputs, maps, options)).transpose()?;
@@ -124,7 +124,7 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
         Start::Incremental { saved, opens_all } => (Some(saved), opens_all, None),
     };
     if let (Some(reason), Some(directory)) = (rejected, &options.cache) {
-        session.warn(directory, Warning::CacheRejected { reason: reason.to_owned() });
+        session.warn(directory, Warning::CacheRejected(reason.to_owned()));
     }
     let updates = saved.is_some();
     let mut known = saved.as_mut().map(|saved| core::mem::take(&mut saved.inputs)).unwrap_or_default();
@@ -145,7 +145,7 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
         && !updates
         && session.classes.iter().all(|facts| facts.kept.is_none())
     {
-        return Err(Error::NoSuchClass { class: class.clone() });
+        return Err(Error::NoSuchClass(class.clone()));
     }
     let old_maps = saved.map(|saved| saved.maps);
     let is_same = |(path, stamp): &(String, Stamp)| Stamp::of(Path::new(path)) == *stamp;

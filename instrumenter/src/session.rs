@@ -150,7 +150,7 @@ impl<'a> Session<'a> {
         let Some(input) = self.input(number).map(Path::to_owned) else { return };
         let class = class.to_owned();
         let warning = match problem.clone() {
-            Problem::Final => Warning::FinalFocus { class },
+            Problem::Final => Warning::FinalFocus(class),
             Problem::UnknownSuper(super_class) => Warning::UnknownActivity { class, super_class },
         };
         self.warnings.push((input, warning));

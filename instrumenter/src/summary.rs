@@ -27,25 +27,16 @@ pub struct Skip {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Warning {
     /// A jar inside a jar, as Spring Boot builds them.
-    #[error("{entry} is a jar inside the jar: copied without tracing its classes")]
-    NestedJar {
-        /// Name of the entry.
-        entry: String,
-    },
+    #[error("{0} is a jar inside the jar: copied without tracing its classes")]
+    NestedJar(String),
     /// A jar or aar in a directory of class files.
     #[error(
-        "{entry} is a jar among class files: copied without tracing its classes; to trace them, make it a separate input"
+        "{0} is a jar among class files: copied without tracing its classes; to trace them, make it a separate input"
     )]
-    JarInDirectory {
-        /// Path in the input.
-        entry: String,
-    },
+    JarInDirectory(String),
     /// A signature file that the changes make invalid.
-    #[error("{entry} is a signature that the changes make invalid: dropped")]
-    SignatureDropped {
-        /// Name of the entry.
-        entry: String,
-    },
+    #[error("{0} is a signature that the changes make invalid: dropped")]
+    SignatureDropped(String),
     /// Entries with the same name. The JVM uses the last one.
     #[error("several entries have the same name{}: the last of each was kept, as the JVM does",
         if archive.is_empty() { String::new() } else { format!(" in {archive}") })]
@@ -54,23 +45,14 @@ pub enum Warning {
         archive: String,
     },
     /// An entry that a careless program would unpack outside the target directory.
-    #[error("{entry} points outside the directory that the archive is unpacked to: copied unchanged")]
-    EscapingName {
-        /// Name of the entry.
-        entry: String,
-    },
+    #[error("{0} points outside the directory that the archive is unpacked to: copied unchanged")]
+    EscapingName(String),
     /// The map id of a previous run.
-    #[error("{entry} is the map id of a previous run: dropped")]
-    OldMapId {
-        /// Name of the entry.
-        entry: String,
-    },
+    #[error("{0} is the map id of a previous run: dropped")]
+    OldMapId(String),
     /// The cache of a previous run cannot be used.
-    #[error("cache invalid ({reason}): doing a full rebuild")]
-    CacheRejected {
-        /// The reason.
-        reason: String,
-    },
+    #[error("cache invalid ({0}): doing a full rebuild")]
+    CacheRejected(String),
     /// A file name is not UTF-8, so that the next run could not find the file.
     #[error("a file name is not UTF-8: nothing is cached")]
     NotCacheable,
@@ -112,12 +94,9 @@ pub enum Warning {
     },
     /// An activity without a call of `at`, because its super class is not instrumented and its method is final.
     #[error(
-        "{class} gets no activity focus call: onWindowFocusChanged is final in a super class that is not instrumented"
+        "{0} gets no activity focus call: onWindowFocusChanged is final in a super class that is not instrumented"
     )]
-    FinalFocus {
-        /// The class.
-        class: String,
-    },
+    FinalFocus(String),
     /// `--compat matrix`: a class at which Matrix stops reading the archive.
     #[error("{class} is a class that Matrix cannot read: {}", match (directory, untouched) {
         (true, _) => "it is copied unchanged",
@@ -133,11 +112,8 @@ pub enum Warning {
         directory: bool,
     },
     /// A symbolic link to a directory.
-    #[error("{entry} is a link to a directory: ignored")]
-    LinkedDirectory {
-        /// Path in the input.
-        entry: String,
-    },
+    #[error("{0} is a link to a directory: ignored")]
+    LinkedDirectory(String),
 }
 
 /// Why a method of the base map has no calls.

@@ -28,17 +28,11 @@ pub enum Error {
         reason: String,
     },
     /// No dex file.
-    #[error("{package} has no classes.dex: give the base APK of the app, or all its splits")]
-    NoCode {
-        /// The package's file.
-        package: String,
-    },
+    #[error("{0} has no classes.dex: give the base APK of the app, or all its splits")]
+    NoCode(String),
     /// The output of a previous run.
-    #[error("{package} is already instrumented: give the APK as it was built")]
-    AlreadyInstrumented {
-        /// The package's file.
-        package: String,
-    },
+    #[error("{0} is already instrumented: give the APK as it was built")]
+    AlreadyInstrumented(String),
     /// An app whose classes are encrypted.
     #[error(
         "{package} is packed, so that its own classes cannot be read: {evidence}. Give an APK from before packing"

@@ -49,7 +49,7 @@ impl File {
                 set.push(Inner { entry: at, name: entry.display_name(), bytes });
             }
             if set.is_empty() {
-                return Err(Error::NoCode { package: name });
+                return Err(Error::NoCode(name));
             }
         }
         Ok(Self { input: input.clone(), bytes, set })

@@ -8,13 +8,12 @@ use crate::class::text;
 
 /// Returns the descriptor of a type; empty if there is no such type.
 pub(crate) fn descriptor<'d>(dex: &'d Dex<'_>, kind: u32) -> Cow<'d, str> {
-    let bytes = dex.types.get(kind as usize).and_then(|&string| dex.strings.get(string as usize));
-    text::decode(bytes.map(Cow::as_ref).unwrap_or_default())
+    text::decode(dex.descriptor(kind).unwrap_or_default())
 }
 
 /// Returns a string; empty if there is no such string.
 pub(crate) fn string<'d>(dex: &'d Dex<'_>, index: u32) -> Cow<'d, str> {
-    text::decode(dex.strings.get(index as usize).map(Cow::as_ref).unwrap_or_default())
+    text::decode(dex.string(index).unwrap_or_default())
 }
 
 /// Returns the internal name of a class (`a/B`); of an array its descriptor, as in class files.

@@ -48,7 +48,7 @@ pub fn instrument_app(
 ) -> Result<AppSummary, Error> {
     let common = &options.common;
     let pool = ThreadPoolBuilder::new().num_threads(common.threads).build();
-    let pool = pool.map_err(|_| crate::Error::Threads { threads: common.threads })?;
+    let pool = pool.map_err(|_| crate::Error::Threads(common.threads))?;
     let mut clock = Clock(Instant::now());
     crate::outputs::check(inputs, common, None)?;
     let runtime = Runtime::read(options.runtime, options.runtime_path.as_deref())?;
@@ -152,14 +152,14 @@ fn defines(dex: &Dex<'_>, class: &str) -> bool {
 fn check(packages: &[Package<'_>], loaded: &[Loaded<'_>], options: &Options) -> Result<(), Error> {
     let name = |package: usize| packages.get(package).map(|package| package.name.clone()).unwrap_or_default();
     if loaded.is_empty() {
-        return Err(Error::NoCode { package: name(0) });
+        return Err(Error::NoCode(name(0)));
     }
     let map_id = MAP_ID_CLASS.trim_start_matches('L').trim_end_matches(';');
     let traced = loaded.iter().find(|one| {
         let has_runtime = defines(&one.dex, &options.call_class);
         defines(&one.dex, map_id) || !has_runtime && edit::calls(&one.dex, &options.call_class)
     });
-    traced.map_or(Ok(()), |one| Err(Error::AlreadyInstrumented { package: name(one.package) }))
+    traced.map_or(Ok(()), |one| Err(Error::AlreadyInstrumented(name(one.package))))
 }
 
 /// Scans the classes of all dex files, and gives them their numbers in the run.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use rayon::prelude::*;
-use zip_archive::{Directory, Inflater, crc32};
+use zip_archive::{Directory, Inflater, Unreadable, crc32};
 
 use super::{Archive, EntryAction};
 use crate::cache::Item;
@@ -28,7 +28,7 @@ impl Archive {
         let mut archive = Self::outline(path, prefix, bytes)?;
         if archive.directory.signing_block {
             let entry = format!("{}(the APK signing block)", archive.prefix);
-            session.warn(path, Warning::SignatureDropped { entry });
+            session.warn(path, Warning::SignatureDropped(entry));
         }
         archive.drop_duplicates(session);
         Ok(archive)
@@ -68,7 +68,7 @@ impl Archive {
 
     fn read_entry(&self, inflater: &mut Inflater, index: usize, limit: u64) -> Result<Vec<u8>, SkipReason> {
         let entry = self.directory.entries.get(index);
-        let entry = entry.ok_or_else(|| SkipReason::Unreadable("no such entry".to_owned()))?;
+        let entry = entry.ok_or(Unreadable::Size)?;
         Ok(inflater.read(&self.bytes, entry, limit)?.into_owned())
     }
 
@@ -83,10 +83,10 @@ impl Archive {
             }
             let name = self.name(index);
             if leaves_its_directory(&name) {
-                session.warn(&self.path, Warning::EscapingName { entry: self.entry_name(index) });
+                session.warn(&self.path, Warning::EscapingName(self.entry_name(index)));
             }
             let action = if name.ends_with(map_id_class::ENTRY) {
-                session.warn(&self.path, Warning::OldMapId { entry: self.entry_name(index) });
+                session.warn(&self.path, Warning::OldMapId(self.entry_name(index)));
                 EntryAction::Drop
             } else if name.ends_with(".class") {
                 classes.push(index);
@@ -99,7 +99,7 @@ impl Archive {
                 self.items.append(&mut inner.items);
                 EntryAction::Archive(Box::new(inner))
             } else if name.ends_with(".jar") {
-                session.warn(&self.path, Warning::NestedJar { entry: self.entry_name(index) });
+                session.warn(&self.path, Warning::NestedJar(self.entry_name(index)));
                 continue;
             } else {
                 continue;

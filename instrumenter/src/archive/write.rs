@@ -172,7 +172,7 @@ impl Archive {
                 continue;
             }
             if drops_signatures && is_signature(entry.name_in(&self.bytes)) {
-                session.warn(&self.path, Warning::SignatureDropped { entry: self.entry_name(index) });
+                session.warn(&self.path, Warning::SignatureDropped(self.entry_name(index)));
             } else {
                 kept.push(index);
             }

@@ -114,16 +114,14 @@ impl<'a> ClassFile<'a> {
     /// Checks the version first, because the layout of later versions is unknown.
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, SkipReason> {
         let mut cursor = Cursor::new(bytes);
-        if cursor.u4()? != 0xCAFE_BABE {
-            return Err(Malformed { offset: 0, what: "no class file magic" }.into());
-        }
+        Malformed::when(cursor.u4()? != 0xCAFE_BABE, 0, "no class file magic")?;
         let minor = cursor.u2()?;
         let major = cursor.u2()?;
         if major > *VERSIONS.end() {
             return Err(SkipReason::NewerVersion { major, minor });
         }
         if major < *VERSIONS.start() {
-            return Err(Malformed { offset: 6, what: "a class file version below 45" }.into());
+            return Err(Malformed { at: 6, what: "a class file version below 45" }.into());
         }
         Ok(Self::read_body(bytes, major, cursor)?)
     }
@@ -167,9 +165,7 @@ impl<'a> ClassFile<'a> {
                 bootstrap_methods = Some(contents);
             }
         }
-        if !cursor.is_empty() {
-            return Err(cursor.malformed("bytes after the end of the class"));
-        }
+        Malformed::when(!cursor.is_empty(), cursor.at(), "bytes after the end of the class")?;
         Ok(Self {
             bytes,
             major,
@@ -197,7 +193,7 @@ fn read_method<'a>(pool: &ConstantPool<'a>, cursor: &mut Cursor<'a>) -> Result<M
         let start = cursor.at();
         let (attribute_name, _) = attribute(cursor)?;
         if pool.is_text(attribute_name, b"Code") && code.replace(start..cursor.at()).is_some() {
-            return Err(Malformed { offset: start, what: "a method with two Code attributes" });
+            return Err(Malformed { at: start, what: "a method with two Code attributes" });
         }
     }
     Ok(Method { at, access, name, descriptor, code })

@@ -47,9 +47,7 @@ impl<'a> Code<'a> {
         let max_stack = cursor.u2()?;
         let max_locals = cursor.u2()?;
         let length = cursor.u4()?;
-        if !(1..=0xFFFF).contains(&length) {
-            return Err(cursor.malformed("a code length outside 1 to 65,535"));
-        }
+        Malformed::when(!(1..=0xFFFF).contains(&length), cursor.at(), "a code length outside 1 to 65,535")?;
         let at = cursor.at();
         let bytes = cursor.bytes(length as usize)?;
         let count = cursor.u2()?;
@@ -64,9 +62,7 @@ impl<'a> Code<'a> {
             });
         }
         let attributes = attributes(cursor)?;
-        if !cursor.is_empty() {
-            return Err(cursor.malformed("bytes after the end of a Code attribute"));
-        }
+        Malformed::when(!cursor.is_empty(), cursor.at(), "bytes after the end of a Code attribute")?;
         Ok(Self { name_index, max_stack, max_locals, bytes, at, handlers, attributes })
     }
 

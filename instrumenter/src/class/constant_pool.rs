@@ -63,7 +63,7 @@ impl<'a> ConstantPool<'a> {
                 | tag::INVOKE_DYNAMIC => cursor.skip(4)?,
                 tag::CLASS | tag::STRING | tag::METHOD_TYPE | tag::MODULE | tag::PACKAGE => cursor.skip(2)?,
                 tag::METHOD_HANDLE => cursor.skip(3)?,
-                _ => return Err(Malformed { offset, what: "unknown constant pool tag" }),
+                _ => return Err(Malformed { at: offset, what: "unknown constant pool tag" }),
             }
         }
         if entries.len() > count.max(1) {
@@ -88,7 +88,7 @@ impl<'a> ConstantPool<'a> {
 
     fn malformed(&self, index: u16, what: &'static str) -> Malformed {
         let offset = self.entries.get(usize::from(index)).copied().unwrap_or(0);
-        Malformed { offset: offset as usize, what }
+        Malformed { at: offset as usize, what }
     }
 
     fn utf8_at(&self, index: u16) -> Option<&'a [u8]> {

@@ -28,7 +28,7 @@ impl<'a> Cursor<'a> {
     }
 
     pub(crate) fn malformed(&self, what: &'static str) -> Malformed {
-        Malformed { offset: self.at, what }
+        Malformed { at: self.at, what }
     }
 
     /// Reads the next `count` bytes.
@@ -58,7 +58,7 @@ impl<'a> Cursor<'a> {
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
         let at = self.at;
         let taken = self.bytes(N)?;
-        taken.try_into().map_err(|_| Malformed { offset: at, what: "the data ends too early" })
+        taken.try_into().map_err(|_| Malformed { at, what: "the data ends too early" })
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 
 use crate::error::Malformed;
 
-const BROKEN: Malformed = Malformed { offset: 0, what: "a broken method descriptor" };
+const BROKEN: Malformed = Malformed { at: 0, what: "a broken method descriptor" };
 
 /// The primitive types and `void` as in the source, with the character of each in a descriptor.
 pub(crate) const PRIMITIVES: [(&str, char); 9] = [

@@ -50,16 +50,6 @@ pub(crate) const IAND: u8 = 126;
 pub(crate) const LXOR: u8 = 131;
 pub(crate) const IINC: u8 = 132;
 pub(crate) const I2L: u8 = 133;
-pub(crate) const I2F: u8 = 134;
-pub(crate) const I2D: u8 = 135;
-pub(crate) const L2I: u8 = 136;
-pub(crate) const L2F: u8 = 137;
-pub(crate) const L2D: u8 = 138;
-pub(crate) const F2I: u8 = 139;
-pub(crate) const F2L: u8 = 140;
-pub(crate) const F2D: u8 = 141;
-pub(crate) const D2I: u8 = 142;
-pub(crate) const D2L: u8 = 143;
 pub(crate) const D2F: u8 = 144;
 pub(crate) const LCMP: u8 = 148;
 pub(crate) const FCMPL: u8 = 149;
@@ -172,7 +162,7 @@ impl Switch<'_> {
 
 fn malformed(what: &'static str) -> Malformed {
     // The caller adds the position of the code in the file.
-    Malformed { offset: 0, what }
+    Malformed { at: 0, what }
 }
 
 /// Returns the `N` bytes at `at`.

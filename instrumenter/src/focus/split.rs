@@ -34,7 +34,7 @@ impl<'a> Writer<'a> {
     fn method_of_super(&mut self, name: u16) -> Result<u16, SkipReason> {
         let name_of_super = self.class.super_class();
         let name_of_super = name_of_super
-            .ok_or(Malformed { offset: self.class.pool_end + 4, what: "a class with no super class" })?;
+            .ok_or(Malformed { at: self.class.pool_end + 4, what: "a class with no super class" })?;
         let class = self.pool.class_named(name_of_super)?;
         self.pool.method(class, name, self.descriptor)
     }
@@ -63,7 +63,7 @@ fn call(opcode: u8, method: u16) -> [u8; 5] {
 
 fn patch(bytes: &mut [u8], at: usize, value: u16) -> Result<(), Malformed> {
     let slot = bytes.get_mut(at..at.saturating_add(2));
-    let slot = slot.ok_or(Malformed { offset: at, what: "the data ends too early" })?;
+    let slot = slot.ok_or(Malformed { at, what: "the data ends too early" })?;
     slot.copy_from_slice(&value.to_be_bytes());
     Ok(())
 }
@@ -82,7 +82,7 @@ pub(crate) fn split(bytes: &[u8], change: &Change, call_class: &str) -> Result<V
     match change {
         Change::Split { method, part, above, .. } => {
             let old_method = class.methods.get(*method).ok_or(Malformed {
-                offset: outline.methods_at,
+                at: outline.methods_at,
                 what: "the class has fewer methods than in the scan",
             })?;
             let part = writer.pool.utf8(part.as_bytes())?;

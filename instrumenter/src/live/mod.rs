@@ -136,7 +136,7 @@ fn selection(options: &Options) -> Result<Selection, Error> {
         (options.explain.is_some(), "the explanation of a class"),
     ];
     if let Some((_, what)) = refused.into_iter().find(|(asked, _)| *asked) {
-        return Err(Error::NotWhileLoading { what });
+        return Err(Error::NotWhileLoading(what));
     }
     Selection::read(options)
 }

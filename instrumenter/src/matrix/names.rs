@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proguard::{ProguardMapping, ProguardRecord};
 
-use crate::class::descriptor::{PRIMITIVES, renamed};
+use crate::class::descriptor::{PRIMITIVES, Types, renamed};
 use crate::error::Error;
 
 /// The translated name of a method, with the types that identify it.
@@ -30,36 +30,23 @@ pub(crate) struct Names {
 
 /// Returns the types of a dotted descriptor as written in a mapping: parameters with commas, and the result.
 fn types(descriptor: &str, class: impl Fn(&str) -> String) -> Option<(String, String)> {
-    let mut rest = descriptor.strip_prefix('(')?;
+    let mut types = Types::try_from(descriptor.as_bytes()).ok()?;
     let mut arguments: Vec<String> = Vec::new();
-    loop {
-        if let Some(result) = rest.strip_prefix(')') {
-            let (result, _) = one_type(result, &class)?;
-            return Some((arguments.join(","), result));
-        }
-        let (argument, behind) = one_type(rest, &class)?;
-        arguments.push(argument);
-        rest = behind;
+    while let Some(argument) = types.next().ok()? {
+        arguments.push(one_type(argument, &class)?);
     }
+    Some((arguments.join(","), one_type(types.result(), &class)?))
 }
 
-fn one_type<'a>(text: &'a str, class: &impl Fn(&str) -> String) -> Option<(String, &'a str)> {
-    let base = text.trim_start_matches('[');
-    let mut characters = base.chars();
-    let first = characters.next()?;
-    let rest = characters.as_str();
-    let (mut name, rest) = match PRIMITIVES.iter().find(|(_, character)| *character == first) {
-        Some((name, _)) => ((*name).to_owned(), rest),
-        None if first == 'L' => {
-            let (name, rest) = rest.split_once(';')?;
-            (class(name), rest)
-        }
-        None => return None,
+fn one_type(descriptor: &[u8], class: &impl Fn(&str) -> String) -> Option<String> {
+    let descriptor = core::str::from_utf8(descriptor).ok()?;
+    let base = descriptor.trim_start_matches('[');
+    let primitive = PRIMITIVES.iter().find(|(_, character)| base.starts_with(*character));
+    let name = match primitive {
+        Some((name, _)) => (*name).to_owned(),
+        None => class(base.strip_prefix('L')?.strip_suffix(';')?),
     };
-    for _ in 0..text.len() - base.len() {
-        name.push_str("[]");
-    }
-    Some((name, rest))
+    Some(name + &"[]".repeat(descriptor.len() - base.len()))
 }
 
 impl Names {

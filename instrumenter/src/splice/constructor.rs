@@ -49,7 +49,7 @@ pub(crate) fn prelude<'a>(
         loop {
             match found.before_super.get_mut(pc as usize) {
                 None => {
-                    return Err(Malformed { offset: 0, what: "control runs off the end of the code" }.into());
+                    return Err(Malformed { at: 0, what: "control runs off the end of the code" }.into());
                 }
                 Some(true) => break,
                 Some(visited) => *visited = true,
@@ -69,7 +69,7 @@ pub(crate) fn prelude<'a>(
             }
             if op::is_return(instruction.opcode) {
                 let what = "a constructor returns before its super call";
-                return Err(Malformed { offset: pc as usize, what }.into());
+                return Err(Malformed { at: pc as usize, what }.into());
             }
             let next = step(class, appended, code.bytes, instruction, &mut state)?;
             for target in next.jumps {
@@ -80,7 +80,7 @@ pub(crate) fn prelude<'a>(
             }
             pc = instruction.next();
             if state.stack.len() > usize::from(code.max_stack) {
-                return Err(Malformed { offset: 0, what: "the stack grows past max_stack" }.into());
+                return Err(Malformed { at: 0, what: "the stack grows past max_stack" }.into());
             }
         }
     }

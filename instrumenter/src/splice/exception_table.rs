@@ -32,7 +32,7 @@ pub(crate) struct Waited<'a> {
 impl Waited<'_> {
     #[inline]
     fn stub(&self, wanted: Stub) -> Option<&Placed> {
-        let found = self.stubs.binary_search_by_key(&wanted, |placed| placed.stub).ok()?;
+        let found = self.stubs.binary_search_by_key(&wanted.key(), |placed| placed.stub.key()).ok()?;
         self.stubs.get(found)
     }
 }
@@ -76,7 +76,7 @@ impl Table {
         table.add_throws(code, layout, waited)?;
         for row in &code.handlers {
             if row.start >= row.end || usize::from(row.handler) >= code.bytes.len() {
-                let broken = Malformed { offset: code.bytes.len(), what: "a broken exception table row" };
+                let broken = Malformed { at: code.bytes.len(), what: "a broken exception table row" };
                 return Err(broken.into());
             }
             table.add_waits(row, layout, waited)?;

@@ -127,7 +127,7 @@ pub(crate) struct Around<'a> {
     pub(crate) after: State<'a>,
 }
 
-const EMPTY: Malformed = Malformed { offset: 0, what: "an empty stack is popped" };
+const EMPTY: Malformed = Malformed { at: 0, what: "an empty stack is popped" };
 
 impl<'a> State<'a> {
     /// Returns the state at the start of a method.
@@ -524,7 +524,7 @@ fn call<'a>(
 
 /// Applies pop, pop2, the six dups or swap to the words of a stack.
 fn shuffle(stack: &mut Vec<Value<'_>>, opcode: u8) -> Result<(), Malformed> {
-    let empty = Malformed { offset: 0, what: "too little on the stack to duplicate" };
+    let empty = Malformed { at: 0, what: "too little on the stack to duplicate" };
     let (copied, below) = match opcode - op::POP {
         words @ 0..=1 => {
             stack.truncate(stack.len().checked_sub(usize::from(words) + 1).ok_or(EMPTY)?);
@@ -562,14 +562,15 @@ fn effect<'a>(opcode: u8) -> (usize, Option<Value<'a>>) {
         op::ISHL..=op::LUSHR => (1, None),
         // Int and float have even numbers, long and double odd ones.
         op::IADD..=op::DREM | op::IAND..=op::LXOR => (1 + usize::from(opcode % 2), None),
-        op::I2L | op::F2L => (1, Some(Long)),
-        op::I2F => (1, Some(Float)),
-        op::I2D | op::F2D => (1, Some(Double)),
-        op::F2I | op::ARRAYLENGTH | op::INSTANCEOF => (1, Some(Integer)),
-        op::D2L => (2, Some(Long)),
-        op::L2F | op::D2F => (2, Some(Float)),
-        op::L2D => (2, Some(Double)),
-        op::L2I | op::D2I | op::FCMPL | op::FCMPG => (2, Some(Integer)),
+        op::I2L..=op::D2F => {
+            // From each type in turn to the three others.
+            let mut types = vec![Integer, Long, Float, Double];
+            let from = types.remove(usize::from((opcode - op::I2L) / 3));
+            let to = types.remove(usize::from((opcode - op::I2L) % 3));
+            (usize::from(from.words()), Some(to))
+        }
+        op::ARRAYLENGTH | op::INSTANCEOF => (1, Some(Integer)),
+        op::FCMPL | op::FCMPG => (2, Some(Integer)),
         op::LCMP | op::DCMPL | op::DCMPG => (4, Some(Integer)),
         op::IFEQ..=op::IFLE | op::IFNULL | op::IFNONNULL | op::MONITORENTER | op::MONITOREXIT => (1, None),
         op::IF_ICMPEQ..=op::IF_ACMPNE => (2, None),

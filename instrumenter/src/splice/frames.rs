@@ -66,8 +66,7 @@ impl Reader {
                     248..stack_map::SAME_EXTENDED => {
                         let chopped = usize::from(stack_map::SAME_EXTENDED - kind);
                         let left = self.frame.locals.len().checked_sub(chopped);
-                        let broken =
-                            Malformed { offset: 0, what: "a frame removes locals that do not exist" };
+                        let broken = Malformed { at: 0, what: "a frame removes locals that do not exist" };
                         self.frame.locals.truncate(left.ok_or(broken)?);
                     }
                     stack_map::FULL => self.frame.locals.clear(),
@@ -101,7 +100,7 @@ impl Reader {
 /// Sets a local variable in the types of a frame's locals, behind all that they state. Variables between are unset.
 pub(crate) fn set_local(locals: &mut Vec<Type>, index: u16, kind: Type) -> Result<(), SkipReason> {
     let used: usize = locals.iter().map(|&(tag, _)| if matches!(tag, DOUBLE | LONG) { 2 } else { 1 }).sum();
-    let broken = Malformed { offset: 0, what: "a frame has more locals than the method" };
+    let broken = Malformed { at: 0, what: "a frame has more locals than the method" };
     let unset = usize::from(index).checked_sub(used).ok_or(broken)?;
     locals.resize(locals.len() + unset, (TOP, 0));
     locals.push(kind);

@@ -151,7 +151,7 @@ impl Layout {
     #[inline]
     fn look_up(map: &[u32], pc: u32) -> Result<u32, Malformed> {
         let found = map.get(pc as usize).copied().filter(|&at| at & INSIDE == 0);
-        found.ok_or(Malformed { offset: pc as usize, what: "this position is inside an instruction" })
+        found.ok_or(Malformed { at: pc as usize, what: "this position is inside an instruction" })
     }
 
     /// Returns where control that reaches old `pc` must go: before an exit call, after an enter call.

@@ -84,9 +84,7 @@ pub(super) fn walk(mut cursor: Cursor<'_>, visit: Visit<'_>) -> Result<u16, Skip
             _ => {}
         }
     }
-    if !cursor.is_empty() {
-        return Err(cursor.malformed("bytes after the end of a StackMapTable").into());
-    }
+    Malformed::when(!cursor.is_empty(), cursor.at(), "bytes after the end of a StackMapTable")?;
     Ok(count)
 }
 

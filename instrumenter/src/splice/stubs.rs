@@ -30,7 +30,7 @@ use crate::waits::call_kind::CallKind;
 const MAX_PAIRS: usize = 1 << 20;
 
 /// A stub for one kind of wait and one handler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stub {
     /// Old position of the handler; `None`, the greatest, is the exit handler.
     pub(crate) target: Target,
@@ -38,6 +38,11 @@ pub(crate) struct Stub {
 }
 
 impl Stub {
+    /// The stubs of a method are in the order of their keys.
+    pub(super) fn key(&self) -> (Target, u8) {
+        (self.target, self.kind.number())
+    }
+
     /// Returns the old position of the handler that it leads to, if it is one of the method's own.
     pub(crate) fn handler(&self) -> Option<u32> {
         match self.target {
@@ -78,7 +83,7 @@ pub(crate) fn needed(code: &Code<'_>, found: &Found) -> Result<Vec<Stub>, SkipRe
         }
         stubs.push(Stub { target: Target::Exit, kind });
     }
-    stubs.sort_unstable();
+    stubs.sort_unstable_by_key(Stub::key);
     stubs.dedup();
     if stubs.len().saturating_mul(code.handlers.len()) > MAX_PAIRS {
         return Err(SkipReason::TableFull);

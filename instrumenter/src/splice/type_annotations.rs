@@ -4,11 +4,8 @@
 use super::debug_tables::{moved_range, patch};
 use super::layout::Layout;
 use crate::class::cursor::Cursor;
-use crate::error::{Malformed, SkipReason};
-
-/// The deepest nesting of annotations and arrays. Compilers produce two or three levels; a hostile file could
-/// otherwise exhaust the stack.
-const MAX_DEPTH: u32 = 64;
+use crate::error::SkipReason;
+use crate::outline::skip_annotation;
 
 /// Appends the attribute's content.
 pub(crate) fn relocate(
@@ -58,33 +55,9 @@ pub(crate) fn relocate(
         }
         let path = cursor.u1()?;
         cursor.skip(2 * usize::from(path))?;
-        skip_annotation(&mut cursor, MAX_DEPTH)?;
+        skip_annotation(&mut cursor, 1)?;
     }
     if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes after type annotations").into()) }
-}
-
-fn skip_annotation(cursor: &mut Cursor<'_>, depth: u32) -> Result<(), Malformed> {
-    cursor.skip(2)?;
-    for _ in 0..cursor.u2()? {
-        cursor.skip(2)?;
-        skip_value(cursor, depth)?;
-    }
-    Ok(())
-}
-
-fn skip_value(cursor: &mut Cursor<'_>, depth: u32) -> Result<(), Malformed> {
-    let inner = depth.checked_sub(1).ok_or_else(|| cursor.malformed("annotations nest too deep"))?;
-    match cursor.u1()? {
-        b'e' => cursor.skip(4),
-        b'@' => skip_annotation(cursor, inner),
-        b'[' => {
-            for _ in 0..cursor.u2()? {
-                skip_value(cursor, inner)?;
-            }
-            Ok(())
-        }
-        _ => cursor.skip(2),
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! What a blocking call does to the calling thread, as a number in the call of `MethodBeat`.
 
-use core::cmp::Ordering;
-
 use trace_format::event::WaitKind;
 
 /// What a blocking call does to the calling thread.
@@ -61,17 +59,5 @@ impl CallKind {
             Self::Lock | Self::Condition => true,
             Self::Permit => false,
         }
-    }
-}
-
-impl PartialOrd for CallKind {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for CallKind {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.number().cmp(&other.number())
     }
 }

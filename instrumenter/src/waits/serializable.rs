@@ -4,53 +4,27 @@ use crate::hierarchy::Hierarchy;
 
 const SERIALIZABLE: &str = "java/io/Serializable";
 
-/// Types that are certainly not `java.io.Serializable`, by full name. A longer list only allows more waits for locks
+/// Types that are certainly not `java.io.Serializable`, by package. A longer list only allows more waits for locks
 /// to be recorded: an unlisted type counts as serializable.
-const NOT_SERIALIZABLE: [&str; 44] = [
-    "java/lang/Object",
-    "java/lang/Record",
-    "java/lang/AutoCloseable",
-    "java/lang/Cloneable",
-    "java/lang/CharSequence",
-    "java/lang/Comparable",
-    "java/lang/Iterable",
-    "java/lang/Runnable",
-    "java/lang/Thread",
-    "java/lang/ThreadLocal",
-    "java/lang/InheritableThreadLocal",
-    "java/lang/ClassLoader",
-    "java/lang/Thread$UncaughtExceptionHandler",
-    "java/io/Closeable",
-    "java/io/Flushable",
-    "java/io/InputStream",
-    "java/io/OutputStream",
-    "java/io/FilterInputStream",
-    "java/io/FilterOutputStream",
-    "java/io/BufferedInputStream",
-    "java/io/BufferedOutputStream",
-    "java/io/ByteArrayOutputStream",
-    "java/io/PrintStream",
-    "java/io/Reader",
-    "java/io/Writer",
-    "java/lang/reflect/InvocationHandler",
-    "java/net/URLClassLoader",
-    "java/util/AbstractCollection",
-    "java/util/AbstractList",
-    "java/util/AbstractMap",
-    "java/util/AbstractQueue",
-    "java/util/AbstractSet",
-    "java/util/Collection",
-    "java/util/Enumeration",
-    "java/util/Iterator",
-    "java/util/List",
-    "java/util/Map",
-    "java/util/Observable",
-    "java/util/Queue",
-    "java/util/Set",
-    "java/util/TimerTask",
-    "java/util/concurrent/Callable",
-    "java/util/concurrent/Executor",
-    "java/util/concurrent/ExecutorService",
+const NOT_SERIALIZABLE: [(&str, &str); 6] = [
+    (
+        "java/lang",
+        "Object Record AutoCloseable Cloneable CharSequence Comparable Iterable Runnable Thread \
+         ThreadLocal InheritableThreadLocal ClassLoader Thread$UncaughtExceptionHandler",
+    ),
+    (
+        "java/io",
+        "Closeable Flushable InputStream OutputStream FilterInputStream FilterOutputStream \
+         BufferedInputStream BufferedOutputStream ByteArrayOutputStream PrintStream Reader Writer",
+    ),
+    ("java/lang/reflect", "InvocationHandler"),
+    ("java/net", "URLClassLoader"),
+    (
+        "java/util",
+        "AbstractCollection AbstractList AbstractMap AbstractQueue AbstractSet Collection Enumeration \
+         Iterator List Map Observable Queue Set TimerTask",
+    ),
+    ("java/util/concurrent", "Callable Executor ExecutorService"),
 ];
 
 /// Packages whose types, except for exceptions, are not `java.io.Serializable`: Android passes `Parcelable` objects
@@ -60,7 +34,11 @@ const NOT_SERIALIZABLE_BELOW: [&str; 5] =
 
 fn known_not_serializable(name: &str) -> bool {
     let throwable = name.ends_with("Exception") || name.ends_with("Error") || name.ends_with("Throwable");
-    NOT_SERIALIZABLE.contains(&name)
+    let is_listed = |(package, types): &(&str, &str)| {
+        let of_package = name.rsplit_once('/').filter(|(of, _)| of == package);
+        of_package.is_some_and(|(_, name)| types.split_whitespace().any(|listed| listed == name))
+    };
+    NOT_SERIALIZABLE.iter().any(is_listed)
         || !throwable && NOT_SERIALIZABLE_BELOW.iter().any(|package| name.starts_with(package))
 }
 

@@ -81,7 +81,7 @@ fn at_is_called_once_per_focus_event_for_any_overrides() {
     Beat::read(&directory.join("beat.txt")).assert_balanced(40);
     assert!(
         summary.warnings.iter().any(
-            |(_, warning)| matches!(warning, Warning::FinalFocus { class } if class.ends_with("BelowSealed"))
+            |(_, warning)| matches!(warning, Warning::FinalFocus(class) if class.ends_with("BelowSealed"))
         ),
         "{:?}",
         summary.warnings

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use instrumenter::{Catalogue, Exits, Options, SkipReason, rewrite_class, rewrite_class_with_waits};
+use instrumenter::{Catalogue, Exits, Options, SkipReason, rewrite_class};
 
 use crate::assembler::{Assembler, Body};
 use crate::end_to_end::compare;
@@ -19,7 +19,7 @@ fn main_with(body: &Body) -> (Vec<u8>, Result<Vec<u8>, SkipReason>) {
     let mut class = Assembler::new("Odd");
     class.method(9, "main", "([Ljava/lang/String;)V", body);
     let bytes = class.finish();
-    let rewritten = rewrite_class(&bytes, &[40_000], CALL_CLASS, Exits::All).unwrap();
+    let rewritten = rewrite_class(&bytes, &[40_000], CALL_CLASS, Exits::All, None).unwrap();
     let outcome = match rewritten.skipped.into_iter().next() {
         Some((_, why)) => Err(why),
         None => Ok(rewritten.bytes.unwrap()),
@@ -46,14 +46,14 @@ fn every_class_file_version_is_rewritten_and_kept() {
             let mut bytes = bytes.clone();
             bytes[4..6].copy_from_slice(&minor.to_be_bytes());
             bytes[6..8].copy_from_slice(&major.to_be_bytes());
-            let new = rewrite_class(&bytes, &[1], CALL_CLASS, Exits::All).unwrap().bytes.unwrap();
+            let new = rewrite_class(&bytes, &[1], CALL_CLASS, Exits::All, None).unwrap().bytes.unwrap();
             assert_eq!(new[..8], bytes[..8], "{major}.{minor}");
         }
     }
     for (major, newer) in [(71_u16, true), (0xFFFF, true), (44, false), (0, false)] {
         let mut bytes = bytes.clone();
         bytes[6..8].copy_from_slice(&major.to_be_bytes());
-        let why = rewrite_class(&bytes, &[1], CALL_CLASS, Exits::All).unwrap_err();
+        let why = rewrite_class(&bytes, &[1], CALL_CLASS, Exits::All, None).unwrap_err();
         assert_eq!(matches!(why, SkipReason::NewerVersion { .. }), newer, "{major}: {why}");
     }
 }
@@ -67,7 +67,7 @@ fn versions_with_and_without_frames_run() {
         class.method(9, "main", "([Ljava/lang/String;)V", &body(&[184, yields[0], yields[1], 177]));
         let mut bytes = class.finish();
         bytes[7] = major;
-        let new = rewrite_class(&bytes, &[1], CALL_CLASS, Exits::All).unwrap().bytes.unwrap();
+        let new = rewrite_class(&bytes, &[1], CALL_CLASS, Exits::All, None).unwrap().bytes.unwrap();
         let frames = new.windows(13).any(|window| window == b"StackMapTable");
         assert!(frames, "the name is there in any case");
         assert_eq!(runs(&format!("version{major}"), &new, &[]).enters, 1, "{major}");
@@ -114,7 +114,7 @@ fn a_full_constant_pool_is_reported_and_a_nearly_full_one_is_used() {
             class.utf8("");
         }
         let bytes = class.finish();
-        rewrite_class(&bytes, &[7], CALL_CLASS, Exits::All)
+        rewrite_class(&bytes, &[7], CALL_CLASS, Exits::All, None)
     };
     // Names and classes of the calls, the throwable, the error, the fields and the table: at most 23 entries, and the count is
     // the last index plus one.
@@ -133,7 +133,7 @@ fn the_largest_stack_and_the_last_local_are_handled() {
     class.method(0x29, "sync", "()V", &Body { max_locals: 0xFFFE, ..body(&[177]) });
     let bytes = class.finish();
     let waits = Catalogue::default();
-    let rewritten = rewrite_class_with_waits(&bytes, &[7], CALL_CLASS, Exits::All, &waits).unwrap();
+    let rewritten = rewrite_class(&bytes, &[7], CALL_CLASS, Exits::All, Some(&waits)).unwrap();
     assert!(rewritten.bytes.is_some());
     assert_eq!(rewritten.skipped, [(0, SkipReason::Waits(Box::new(SkipReason::TooManyLocals)))]);
 }
@@ -146,8 +146,7 @@ fn a_lock_can_be_in_a_wide_local() {
     class.method(0x29, "sync", "()V", &Body { max_locals: 300, ..body(&[177]) });
     class.method(9, "main", "([Ljava/lang/String;)V", &body(&[184, sync[0], sync[1], 177]));
     let waits = Catalogue::default();
-    let rewritten =
-        rewrite_class_with_waits(&class.finish(), &[7, 8], CALL_CLASS, Exits::All, &waits).unwrap();
+    let rewritten = rewrite_class(&class.finish(), &[7, 8], CALL_CLASS, Exits::All, Some(&waits)).unwrap();
     assert_eq!(rewritten.skipped, []);
     let beat = runs("wide_lock", &rewritten.bytes.unwrap(), &[]);
     beat.assert_balanced(2);
@@ -218,7 +217,7 @@ fn names_that_are_invalid_in_source_code_are_handled() {
     for name in ["if", "\u{1f600}", "a b", "1"] {
         class.method(9, name, "()V", &body(&[184, yields[0], yields[1], 177]));
     }
-    let rewritten = rewrite_class(&class.finish(), &[1, 2, 3, 4], CALL_CLASS, Exits::All).unwrap();
+    let rewritten = rewrite_class(&class.finish(), &[1, 2, 3, 4], CALL_CLASS, Exits::All, None).unwrap();
     assert_eq!((rewritten.skipped.len(), rewritten.bytes.is_some()), (0, true));
 }
 
@@ -244,7 +243,7 @@ fn the_product_of_waits_and_handlers_is_bounded() {
     class.method(9, "main", "([Ljava/lang/String;)V", &body);
     let bytes = class.finish();
     let waits = Catalogue::default();
-    let rewritten = rewrite_class_with_waits(&bytes, &[7], CALL_CLASS, Exits::All, &waits).unwrap();
+    let rewritten = rewrite_class(&bytes, &[7], CALL_CLASS, Exits::All, Some(&waits)).unwrap();
     assert_eq!(rewritten.skipped, [(0, SkipReason::Waits(Box::new(SkipReason::TableFull)))]);
     assert!(rewritten.bytes.unwrap().len() < 2 * bytes.len());
 }

@@ -10,7 +10,7 @@ use crate::support::*;
 const CALL_CLASS: &str = "dev/anrscope/MethodBeat";
 
 fn rewrite(bytes: &[u8]) -> Rewritten {
-    rewrite_class(bytes, &[7, 8, 9], CALL_CLASS, Exits::All).unwrap()
+    rewrite_class(bytes, &[7, 8, 9], CALL_CLASS, Exits::All, None).unwrap()
 }
 
 /// Runs `main` of class `Odd` after instrumentation.
@@ -196,7 +196,7 @@ fn errors_of_calls_reach_no_handler_that_covers_a_return() {
     let bytes = class.finish();
     javac(&directory, &[], &["tools/Failing.java"]);
     for exits in [Exits::All, Exits::Normal] {
-        let rewritten = rewrite_class(&bytes, &[7], "tools/Failing", exits).unwrap();
+        let rewritten = rewrite_class(&bytes, &[7], "tools/Failing", exits, None).unwrap();
         fs::write(directory.join("Odd.class"), rewritten.bytes.unwrap()).unwrap();
         let shown = run("java", &["-Xverify:all", "-cp", text(&directory), "tools.Failing", "Odd", "f"]);
         assert_eq!(shown, "1\n", "{exits:?}");

@@ -69,7 +69,7 @@ fn explaining_a_missing_class_is_an_error_before_anything_is_written() {
     let out = directory.join("out.jar");
     let maps = MapPaths::beside(directory.join("methodMapping.txt"));
     let result = instrument(&[Input::new(&from, &out)], &maps, &options, &|_| {});
-    assert!(matches!(result, Err(Error::NoSuchClass { class }) if class == "fixture/Older"));
+    assert!(matches!(result, Err(Error::NoSuchClass(class)) if class == "fixture/Older"));
     assert!(!out.exists() && !directory.join("methodMapping.txt").exists());
 }
 

@@ -18,7 +18,7 @@ fn samples() -> Vec<Vec<u8>> {
 
 fn rewrite(bytes: &[u8]) -> Option<Vec<u8>> {
     let ids: Vec<u32> = (32_700..33_700).collect();
-    rewrite_class(bytes, &ids, "dev/anrscope/MethodBeat", Exits::All).ok()?.bytes
+    rewrite_class(bytes, &ids, "dev/anrscope/MethodBeat", Exits::All, None).ok()?.bytes
 }
 
 /// Decodes everything in `bytes`, down to each instruction, and returns the number of instructions.

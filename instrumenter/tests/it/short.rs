@@ -81,7 +81,7 @@ fn the_cost_of_a_short_method_is_explained_and_rules_take_precedence() {
     assert_eq!(method("shortEnum").rule, Some((rules, 2)));
     // aload, invokevirtual, aload, invokevirtual, iadd, ireturn; twice aload, getfield, ireturn.
     let accessor = &method("shortAccessor").decision;
-    assert_eq!(*accessor, Decision::Short { instructions: 12 });
+    assert_eq!(*accessor, Decision::Short(12));
     assert_eq!(accessor.to_string(), "not worth it: 12 instructions with all it calls, no loop");
     // The same class with a call that may wait, as the caller decides.
     let mut waits = Catalogue::default();

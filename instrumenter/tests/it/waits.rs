@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use instrumenter::{Catalogue, Exits, Filter, Options, SkipReason, rewrite_class, rewrite_class_with_waits};
+use instrumenter::{Catalogue, Exits, Filter, Options, SkipReason, rewrite_class};
 use trace_format::event::CallId;
 
 use crate::assembler::{Assembler, Body};
@@ -109,7 +109,7 @@ fn calls_are_recorded_with_their_number() {
     );
     let catalogue = Catalogue::default();
     let beat = "dev/anrscope/MethodBeat";
-    let rewritten = rewrite_class_with_waits(&class.finish(), &[7], beat, Exits::All, &catalogue).unwrap();
+    let rewritten = rewrite_class(&class.finish(), &[7], beat, Exits::All, Some(&catalogue)).unwrap();
     let [high, low] = CallId::of("java.net.InetAddress", "getLocalHost").with_kind(6).to_be_bytes();
     // sipush, aconst_null: the call has no object.
     assert!(rewritten.bytes.unwrap().windows(4).any(|code| code == [17, high, low, 1]));
@@ -122,11 +122,12 @@ fn without_waits_the_output_is_unchanged() {
     let code = [&[184][..], &yields, &[177]].concat();
     class.method(9, "main", "([Ljava/lang/String;)V", &Body { code, max_locals: 1, ..Body::default() });
     let class = class.finish();
-    let plain = rewrite_class(&class, &[7], "dev/anrscope/MethodBeat", Exits::All).unwrap().bytes.unwrap();
+    let plain =
+        rewrite_class(&class, &[7], "dev/anrscope/MethodBeat", Exits::All, None).unwrap().bytes.unwrap();
     assert!(!plain.windows(2).any(|pair| pair == b"wb" || pair == b"wr"));
     // The method takes no lock, and the catalogue lists none of its calls: waits add nothing to it.
     let none = Catalogue::empty();
-    let with = rewrite_class_with_waits(&class, &[7], "dev/anrscope/MethodBeat", Exits::All, &none);
+    let with = rewrite_class(&class, &[7], "dev/anrscope/MethodBeat", Exits::All, Some(&none));
     assert_eq!(with.unwrap().bytes.unwrap(), plain);
 }
 
@@ -178,7 +179,7 @@ fn a_method_whose_waits_cannot_be_recorded_is_still_traced() {
     class.method(9, "main", "([Ljava/lang/String;)V", &body);
     let bytes = class.finish();
     let rewritten =
-        rewrite_class_with_waits(&bytes, &[7], "dev/anrscope/MethodBeat", Exits::All, &Catalogue::default())
+        rewrite_class(&bytes, &[7], "dev/anrscope/MethodBeat", Exits::All, Some(&Catalogue::default()))
             .unwrap();
     assert_eq!(rewritten.skipped, [(0, SkipReason::Waits(Box::new(SkipReason::HandlerWithoutFrame)))]);
     assert!(rewritten.bytes.is_some());
