@@ -1,6 +1,5 @@
 //! Unwinds and names the native stacks of a recording: registers and stack bytes become frames with functions, files and lines.
 
-pub mod modules;
 pub mod recording;
 pub mod symbols;
 pub mod unwind;
@@ -8,13 +7,12 @@ pub mod unwind;
 use std::collections::BTreeMap;
 
 use trace_format::hex::hex;
-use trace_format::sections::native_frames::{FrameKind, MAX_FRAMES, NativeFrame, NativeFrames};
+use trace_format::sections::native_frames::{MAX_FRAMES, NativeFrame, NativeFrames};
 use trace_format::sections::native_modules::NativeModules;
 use trace_format::sections::native_stack::NativeStack;
 
-pub use modules::Files;
 pub use symbols::{Named, Symbols};
-pub use unwind::{End, Unwinder, Unwound, UnwoundFrame};
+pub use unwind::{End, Files, Unwinder, Unwound, UnwoundFrame};
 
 /// The unwinders of the captures that share a list of modules, by machine: to read the unwind tables of its files takes longer
 /// than to unwind a stack.
@@ -58,26 +56,10 @@ impl<'m> Unwinders<'m> {
                 file: String::new(),
                 line: 0,
             };
-            frames.extend(named(frame, symbols.name(id, path, rel_pc)));
+            frames.extend(symbols::named(frame, symbols.name(id, path, rel_pc)));
         }
         let NativeStack { number, tid, at, reason, .. } = *capture;
         let reason = reason.map_or(0, |reason| reason as u8);
         NativeFrames { number, tid, at, reason, end: unwound.end.to_string(), frames }
     }
-}
-
-/// A frame with the names of its address, if there are any: a function that is inlined there becomes a frame of its own.
-#[must_use]
-pub fn named(frame: NativeFrame, names: Vec<Named>) -> Vec<NativeFrame> {
-    if names.is_empty() {
-        return vec![frame];
-    }
-    let frames = names.into_iter().map(|name| NativeFrame {
-        kind: if name.inlined { FrameKind::Inlined } else { frame.kind },
-        function: name.function,
-        file: name.file.unwrap_or_default(),
-        line: name.line,
-        ..frame.clone()
-    });
-    frames.collect()
 }

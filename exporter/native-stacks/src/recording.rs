@@ -1,11 +1,11 @@
 //! The frames of every capture of a recording, as sections for it: what a device keeps when it wipes the stack bytes.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use trace_format::section::SectionKind;
 use trace_format::sections::native_frames::NativeFrames;
 use trace_format::sections::native_modules::{JoinedModules, NativeModules};
-use trace_format::sections::native_stack::{MAX_WHOLE, NativeStack};
+use trace_format::sections::native_stack::{NativeStack, WholeStacks};
 use trace_format::{ReadError, Recording, Section, Source};
 
 use crate::{Symbols, Unwinders};
@@ -28,18 +28,15 @@ pub fn unwind<S: Source + ?Sized>(
     for section in of(recording, SectionKind::NativeModules).take(MAX_LISTS) {
         lists.extend(recording.payload(section)?.as_deref().and_then(NativeModules::parse));
     }
-    // A capture has up to 64 KiB, so that one at a time is in memory, and those that others share with.
+    // A capture has up to 64 KiB, so that one at a time is in memory, and the last whole stacks.
     let mut captures = BTreeMap::new();
     for capture in recording.native_slots()? {
         captures.insert(capture.number, (capture.at, Place::Slot(Box::new(capture))));
     }
-    let mut shared = HashSet::new();
     for section in of(recording, SectionKind::NativeStack).take(MAX_CAPTURES) {
-        let Some(capture) = recording.payload(section)?.as_deref().and_then(NativeStack::parse) else {
-            continue;
-        };
-        shared.extend(capture.previous.map(|(number, _)| number));
-        captures.insert(capture.number, (capture.at, Place::Section(section)));
+        if let Some(capture) = recording.payload(section)?.as_deref().and_then(NativeStack::parse) {
+            captures.insert(capture.number, (capture.at, Place::Section(section)));
+        }
     }
     // What stacks touched is listed after they were captured.
     let nearest =
@@ -49,12 +46,12 @@ pub fn unwind<S: Source + ?Sized>(
         captures.into_iter().map(|(number, (at, place))| (nearest(at), number, place)).collect();
     ordered.sort_by_key(|(nearest, number, _)| (*nearest, *number));
     let mut ordered = ordered.into_iter().peekable();
-    let mut whole: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
+    let mut whole = WholeStacks::default();
     let mut all = Vec::new();
     while let Some(&(list, ..)) = ordered.peek() {
         let modules = joined(&lists, list);
         let mut unwinders = Unwinders::of(&modules);
-        while let Some((_, number, place)) = ordered.next_if(|(nearest, ..)| *nearest == list) {
+        while let Some((.., place)) = ordered.next_if(|(nearest, ..)| *nearest == list) {
             let capture = match place {
                 Place::Slot(capture) => Some(*capture),
                 Place::Section(section) => {
@@ -62,17 +59,7 @@ pub fn unwind<S: Source + ?Sized>(
                 }
             };
             let Some(capture) = capture.filter(|capture| !capture.is_wiped()) else { continue };
-            let previous = capture.previous.and_then(|(number, _)| whole.get(&number));
-            // Without the capture that it shares with, its inner part is still its own.
-            let stack =
-                capture.whole(previous.map(|stack| &stack[..])).unwrap_or_else(|| capture.stack.clone());
-            all.push(unwinders.frames(&capture, &stack, symbols));
-            if shared.contains(&number) {
-                whole.insert(number, stack);
-            }
-            if whole.len() > MAX_WHOLE {
-                whole.pop_first();
-            }
+            all.push(unwinders.frames(&capture, &whole.of(&capture), symbols));
         }
     }
     all.sort_by_key(|frames| frames.number);

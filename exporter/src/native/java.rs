@@ -39,13 +39,13 @@ pub(super) fn interleave(
         return Ok(());
     }
     let main = facts.main().map(|main| main.tid);
-    let sampled = Sampled::of(facts);
+    let sampled = sampled(facts);
     let mut left = MAX_ALL;
     let mut moments: HashMap<u32, Vec<(u64, usize)>> = HashMap::new();
     let of_main = |stack: &ThreadStack| main == Some(stack.tid);
     let mut found: Vec<Option<(Parts, bool)>> = stacks
         .iter()
-        .map(|stack| sampled.at(stack.at).filter(|_| of_main(stack)).map(|parts| (parts, false)))
+        .map(|stack| stack_at(&sampled, stack.at).filter(|_| of_main(stack)).map(|parts| (parts, false)))
         .collect();
     carry(stacks, &mut found, of_main);
     for (place, (stack, found)) in stacks.iter_mut().zip(found).enumerate() {
@@ -122,41 +122,35 @@ fn same_call(one: &ThreadStack, other: &ThreadStack) -> Option<bool> {
     (!a.is_empty() && same(a, b)).then(|| !same(&one.frames[inner(one)..], &other.frames[inner(other)..]))
 }
 
-/// The samples and snapshots of main's Java stack.
-struct Sampled<'a> {
-    by_time: Vec<(u64, Lines<'a>)>,
-}
-
 #[derive(Clone, Copy)]
 enum Lines<'a> {
     Sample(crate::facts::Sample<'a>),
     Snapshot(&'a trace_format::sections::anr_snapshot::AnrSnapshot),
 }
 
-impl<'a> Sampled<'a> {
-    fn of(facts: &'a Facts<'_>) -> Self {
-        let sections = &facts.sections;
-        let samples = sections.samples.iter().map(|sample| (sample.at, Lines::Sample(sample)));
-        let snapshots = sections.snapshots.iter().map(|snapshot| (snapshot.at, Lines::Snapshot(snapshot)));
-        let mut by_time: Vec<_> = samples.chain(snapshots).collect();
-        by_time.sort_by_key(|(at, _)| *at);
-        Self { by_time }
-    }
+/// The samples and snapshots of main's Java stack, by time.
+fn sampled<'a>(facts: &'a Facts<'_>) -> Vec<(u64, Lines<'a>)> {
+    let sections = &facts.sections;
+    let samples = sections.samples.iter().map(|sample| (sample.at, Lines::Sample(sample)));
+    let snapshots = sections.snapshots.iter().map(|snapshot| (snapshot.at, Lines::Snapshot(snapshot)));
+    let mut by_time: Vec<_> = samples.chain(snapshots).collect();
+    by_time.sort_by_key(|(at, _)| *at);
+    by_time
+}
 
-    /// The Java stack of this instant, if there is one.
-    fn at(&self, at: u64) -> Option<Parts> {
-        let next = self.by_time.partition_point(|(taken, _)| *taken < at);
-        let near = [next.checked_sub(1), Some(next)].into_iter().flatten();
-        let near = near.filter_map(|place| self.by_time.get(place));
-        let (_, lines) = near
-            .filter(|(taken, _)| taken.abs_diff(at) <= MAX_APART)
-            .min_by_key(|(taken, _)| taken.abs_diff(at))?;
-        let parts = match lines {
-            Lines::Sample(sample) => parts_of(sample.frames()),
-            Lines::Snapshot(snapshot) => parts_of(snapshot.frames()),
-        };
-        (!parts.is_empty()).then_some(parts)
-    }
+/// The Java stack of this instant, if there is one.
+fn stack_at(by_time: &[(u64, Lines<'_>)], at: u64) -> Option<Parts> {
+    let next = by_time.partition_point(|(taken, _)| *taken < at);
+    let near = [next.checked_sub(1), Some(next)].into_iter().flatten();
+    let near = near.filter_map(|place| by_time.get(place));
+    let (_, lines) = near
+        .filter(|(taken, _)| taken.abs_diff(at) <= MAX_APART)
+        .min_by_key(|(taken, _)| taken.abs_diff(at))?;
+    let parts = match lines {
+        Lines::Sample(sample) => parts_of(sample.frames()),
+        Lines::Snapshot(snapshot) => parts_of(snapshot.frames()),
+    };
+    (!parts.is_empty()).then_some(parts)
 }
 
 /// The parts of a Java stack, innermost first: a native method begins one.

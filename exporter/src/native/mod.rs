@@ -11,7 +11,7 @@ mod java;
 mod modules;
 mod unwinding;
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,12 +20,11 @@ use trace_format::hex::unhex;
 use trace_format::native_slot::{Reason, flags};
 use trace_format::sections::native_frames::{FrameKind, NativeFrame, NativeFrames};
 use trace_format::sections::native_modules::NativeModules;
-use trace_format::sections::native_stack::{MAX_WHOLE, NativeStack};
+use trace_format::sections::native_stack::{NativeStack, WholeStacks};
 use trace_format::{ReadError, Section};
 
 use crate::facts::Facts;
 use crate::names::Names;
-use modules::Modules;
 use unwinding::{Unwinders, Unwinding};
 
 pub use unwinding::HAS_UNWINDING;
@@ -65,14 +64,13 @@ pub struct NativePlace {
     pub path: Arc<str>,
     /// Its build id in hexadecimal; empty if unknown.
     pub build_id: Arc<str>,
-    /// The place of its mapping in [`NativeStacks::mappings`].
+    /// The place of its mapping among the mappings of all stacks.
     pub mapping: Option<u32>,
 }
 
 impl NativePlace {
     /// The file's name.
-    #[must_use]
-    pub fn library(&self) -> &str {
+    pub(crate) fn library(&self) -> &str {
         self.path.rsplit(['/', '!']).next().unwrap_or_default()
     }
 }
@@ -93,8 +91,7 @@ pub struct Frame {
 
 impl Frame {
     /// The function, or the library and the offset in it.
-    #[must_use]
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         match &self.native {
             Some(place) if self.function.is_empty() => match (place.kind, place.library()) {
                 (FrameKind::Jit, "") => "[generated code]".to_owned(),
@@ -107,8 +104,7 @@ impl Frame {
     }
 
     /// Whether it is Java's.
-    #[must_use]
-    pub fn is_java(&self) -> bool {
+    pub(crate) fn is_java(&self) -> bool {
         self.native.is_none()
     }
 }
@@ -151,8 +147,7 @@ impl ThreadStack {
 }
 
 /// The reason of a capture: the stable identifier, the same in all versions.
-#[must_use]
-pub fn reason_word(reason: Option<Reason>) -> &'static str {
+pub(crate) fn reason_word(reason: Option<Reason>) -> &'static str {
     match reason {
         Some(Reason::Stall) => "stall",
         Some(Reason::Sigquit) => "sigquit",
@@ -165,20 +160,19 @@ pub fn reason_word(reason: Option<Reason>) -> &'static str {
 
 /// The native stacks of a recording.
 #[derive(Debug, Default)]
-#[non_exhaustive]
-pub struct NativeStacks {
+pub(crate) struct NativeStacks {
     /// All of them, by time.
-    pub all: Vec<ThreadStack>,
+    pub(crate) all: Vec<ThreadStack>,
     /// The mappings of their frames.
-    pub mappings: Vec<MappedFile>,
+    pub(crate) mappings: Vec<MappedFile>,
     /// Number of captures that this build cannot unwind.
-    pub not_unwound: u64,
+    pub(crate) not_unwound: u64,
     /// Number of stacks beyond the limits.
-    pub more: u64,
+    pub(crate) more: u64,
     /// Names of threads that recorded nothing, by tid.
-    pub names: HashMap<u32, String>,
+    pub(crate) names: HashMap<u32, String>,
     /// Sentences about symbols that were left out or could not be read.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// Where a capture is.
@@ -194,7 +188,6 @@ impl NativeStacks {
     /// If reading fails.
     pub(crate) fn of(facts: &Facts<'_>, names: &Names<'_>, symbols: &[PathBuf]) -> Result<Self, ReadError> {
         let sections = &facts.sections.native;
-        let modules = Modules::of(facts);
         let mut captures: HashMap<u64, Capture<'_>> = HashMap::new();
         let mut unwound: HashMap<u64, &Section> = HashMap::new();
         let mut times: BTreeMap<u64, u64> = BTreeMap::new();
@@ -212,14 +205,15 @@ impl NativeStacks {
         }
         // Those with the same list of modules follow each other, so that each list is read and joined once.
         let mut numbers: Vec<u64> = times.keys().copied().collect();
-        numbers.sort_by_key(|number| modules.nearest(times[number]));
+        let nearest = |number: &u64| modules::nearest(facts, times[number]);
+        numbers.sort_by_key(nearest);
         let mut numbers = numbers.into_iter().peekable();
         let mut found = Collector::new(symbols);
         while let Some(first) = numbers.peek() {
-            let nearest = modules.nearest(times[first]);
-            let joined = modules.joined(nearest)?;
+            let list = nearest(first);
+            let joined = modules::joined(facts, list)?;
             let mut unwinders = Unwinders::of(&joined);
-            while let Some(number) = numbers.next_if(|number| modules.nearest(times[number]) == nearest) {
+            while let Some(number) = numbers.next_if(|number| nearest(number) == list) {
                 let capture = match captures.remove(&number) {
                     Some(Capture::Slot(capture)) => Some(*capture),
                     Some(Capture::Section(section)) => {
@@ -257,8 +251,7 @@ impl NativeStacks {
 struct Collector {
     found: NativeStacks,
     unwinding: Unwinding,
-    /// The whole stacks of the last captures.
-    whole: VecDeque<(u64, Vec<u8>)>,
+    whole: WholeStacks,
     frames: usize,
     texts: Texts,
     mappings: HashMap<MappedFile, u32>,
@@ -269,7 +262,7 @@ impl Collector {
         Self {
             found: NativeStacks::default(),
             unwinding: Unwinding::with(symbols),
-            whole: VecDeque::new(),
+            whole: WholeStacks::default(),
             frames: 0,
             texts: Texts::default(),
             mappings: HashMap::new(),
@@ -285,7 +278,7 @@ impl Collector {
     ) {
         let host = match &capture {
             Some(capture) if !capture.is_wiped() => {
-                let stack = self.whole(capture);
+                let stack = self.whole.of(capture);
                 self.unwinding.frames(capture, &stack, unwinders)
             }
             _ => None,
@@ -340,19 +333,6 @@ impl Collector {
             call,
             owner: capture.map(|capture| capture.mutex.1).filter(|owner| *owner > 0),
         });
-    }
-
-    /// The whole stack of a capture; without what it shares if that is missing.
-    fn whole(&mut self, capture: &NativeStack) -> Vec<u8> {
-        let previous = capture.previous.and_then(|(number, _)| {
-            self.whole.iter().find(|(known, _)| *known == number).map(|(_, stack)| &stack[..])
-        });
-        let Some(stack) = capture.whole(previous) else { return capture.stack.clone() };
-        if self.whole.len() >= MAX_WHOLE {
-            self.whole.pop_front();
-        }
-        self.whole.push_back((capture.number, stack.clone()));
-        stack
     }
 }
 

@@ -5,33 +5,22 @@ use trace_format::sections::native_modules::{JoinedModules, NativeModules};
 
 use crate::facts::Facts;
 
-/// The lists of a recording. A list has what the stacks touched that it was made for, so they are joined.
-pub(super) struct Modules<'a, 'f> {
-    facts: &'a Facts<'f>,
+/// The place of the list for a moment: the first one made from then on, else the last one.
+pub(super) fn nearest(facts: &Facts<'_>, at: u64) -> usize {
+    let lists = &facts.sections.native.modules;
+    lists.partition_point(|(made, _)| *made < at).min(lists.len().saturating_sub(1))
 }
 
-impl<'a, 'f> Modules<'a, 'f> {
-    pub(super) fn of(facts: &'a Facts<'f>) -> Self {
-        Self { facts }
+/// The modules of the list at a place, and of the other lists what does not contradict it: a list has what the stacks
+/// touched that it was made for. Mappings are in the order of their addresses.
+pub(super) fn joined(facts: &Facts<'_>, nearest: usize) -> Result<NativeModules, ReadError> {
+    let lists = &facts.sections.native.modules;
+    let order = (0..=nearest).rev().chain(nearest + 1..lists.len());
+    let mut all = JoinedModules::default();
+    for (_, section) in order.filter_map(|place| lists.get(place)) {
+        all.add(&facts.payload(section, NativeModules::parse).transpose()?.unwrap_or_default());
     }
-
-    /// The place of the list for a moment: the first one made from then on, else the last one.
-    pub(super) fn nearest(&self, at: u64) -> usize {
-        let lists = &self.facts.sections.native.modules;
-        lists.partition_point(|(made, _)| *made < at).min(lists.len().saturating_sub(1))
-    }
-
-    /// The modules of the list at a place, and of the other lists what does not contradict it. Mappings are in the order of their
-    /// addresses.
-    pub(super) fn joined(&self, nearest: usize) -> Result<NativeModules, ReadError> {
-        let lists = &self.facts.sections.native.modules;
-        let order = (0..=nearest).rev().chain(nearest + 1..lists.len());
-        let mut joined = JoinedModules::default();
-        for (_, section) in order.filter_map(|place| lists.get(place)) {
-            joined.add(&self.facts.payload(section, NativeModules::parse).transpose()?.unwrap_or_default());
-        }
-        Ok(joined.finish())
-    }
+    Ok(all.finish())
 }
 
 #[cfg(test)]
@@ -67,9 +56,8 @@ mod tests {
         }
         let recording = Recording::open(b.build()).unwrap();
         let facts = Facts::of(&recording).unwrap();
-        let modules = Modules::of(&facts);
         let at = |at| -> Vec<String> {
-            let found = modules.joined(modules.nearest(at)).unwrap();
+            let found = joined(&facts, nearest(&facts, at)).unwrap();
             assert_eq!(found.rows.len(), 1);
             found.mappings.iter().map(|mapping| mapping.path.clone()).collect()
         };

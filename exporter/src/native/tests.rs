@@ -123,28 +123,6 @@ fn a_capture_that_the_device_did_not_unwind_is_counted_or_unwound_here() {
 }
 
 #[test]
-fn the_whole_stack_of_a_capture_comes_from_an_earlier_one() {
-    let mut collector = Collector::new(&[]);
-    let first = capture(1, S);
-    let whole = collector.whole(&first);
-    let mut second = capture(2, 2 * S);
-    second.stack[..8].fill(1);
-    let wanted = second.stack.clone();
-    second.share(1, &whole);
-    assert_eq!((second.stack.len(), collector.whole(&second)), (8, wanted.clone()));
-    for number in 3..200 {
-        let mut next = capture(number, number * S);
-        next.stack.clone_from(&wanted);
-        next.share(number - 1, &wanted);
-        assert_eq!(collector.whole(&next), wanted);
-        assert!(collector.whole.len() <= MAX_WHOLE);
-    }
-    // What the first one shared is gone by now.
-    second.number = 999;
-    assert_eq!(collector.whole(&second), second.stack);
-}
-
-#[test]
 fn frames_beyond_the_limit_are_counted_and_not_kept() {
     let full: Vec<(&str, &str)> = vec![("/l", "f"); 1024];
     let sections: Vec<_> = (1..=260)

@@ -14,6 +14,8 @@
 //!
 //! [`SectionKind::NativeStack`]: crate::section::SectionKind::NativeStack
 
+use std::collections::VecDeque;
+
 use super::MAX_TIME;
 use crate::native_slot::{self, Machine, REGISTERS, Reason, at, flags};
 
@@ -25,7 +27,7 @@ pub const HEADER_LEN: usize = 416;
 ///
 /// A capture shares with the last one of the same thread, and the recorder follows no more than [`native_slot::SLOTS`] threads at a
 /// time, so real recordings need fewer.
-pub const MAX_WHOLE: usize = 64;
+const MAX_WHOLE: usize = 64;
 /// Bytes that are compared as one where two stacks are: a word on 64 bits, two on 32.
 const STACK_WORD: usize = 8;
 const FORM: u32 = 1;
@@ -254,10 +256,65 @@ impl NativeStack {
     }
 }
 
+/// The last whole stacks, for the captures that share with them.
+#[derive(Default, Debug)]
+pub struct WholeStacks(VecDeque<(u64, Vec<u8>)>);
+
+impl WholeStacks {
+    /// Returns the whole stack of a capture, or its own inner part if the capture that it shares with is missing.
+    pub fn of(&mut self, capture: &NativeStack) -> Vec<u8> {
+        let previous = capture.previous.and_then(|(number, _)| {
+            self.0.iter().find(|(known, _)| *known == number).map(|(_, stack)| &stack[..])
+        });
+        let Some(stack) = capture.whole(previous) else { return capture.stack.clone() };
+        if self.0.len() >= MAX_WHOLE {
+            self.0.pop_front();
+        }
+        self.0.push_back((capture.number, stack.clone()));
+        stack
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_whole_stack_of_a_capture_comes_from_an_earlier_one() {
+        let first = NativeStack {
+            number: 1,
+            tid: 7,
+            asked: 1,
+            at: 1,
+            machine: Machine::X86_64,
+            reason: Some(Reason::Stall),
+            flags: 0,
+            stack_end: 0,
+            sp: 0x7fff_0000,
+            registers: [0; REGISTERS],
+            system_call: None,
+            mutex: (0, 0),
+            previous: None,
+            stack: vec![0xa5; 256],
+        };
+        let mut stacks = WholeStacks::default();
+        let whole = stacks.of(&first);
+        let mut second = NativeStack { number: 2, ..first.clone() };
+        second.stack[..8].fill(1);
+        let wanted = second.stack.clone();
+        second.share(1, &whole);
+        assert_eq!((second.stack.len(), stacks.of(&second)), (8, wanted.clone()));
+        for number in 3..200 {
+            let mut next = NativeStack { number, stack: wanted.clone(), ..first.clone() };
+            next.share(number - 1, &wanted);
+            assert_eq!(stacks.of(&next), wanted);
+            assert!(stacks.0.len() <= MAX_WHOLE);
+        }
+        // What the first one shared is gone by now.
+        second.number = 999;
+        assert_eq!(stacks.of(&second), second.stack);
+    }
 
     prop_compose! {
         fn captures()(

@@ -29,10 +29,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use trace_format::hex::hex;
+use trace_format::hex::{hex, unhex};
+use trace_format::sections::native_frames::{FrameKind, MAX_FRAMES, NativeFrame, NativeFrames};
 use trace_format::sections::native_modules::Mapping;
 
-use crate::modules::Files;
+use crate::unwind::Files;
 
 use elf::ElfFile;
 use index::Index;
@@ -192,6 +193,24 @@ impl Symbols {
             asked.named += u64::from(!names.is_empty());
         }
         names
+    }
+
+    /// Names the frames of a device that lacked the symbols.
+    pub fn rename(&mut self, frames: &mut NativeFrames) {
+        // An offset shows that only exported functions were known there.
+        let is_vague = |frame: &NativeFrame| frame.function.is_empty() || frame.function.contains("+0x");
+        let mut renamed = Vec::with_capacity(frames.frames.len());
+        for frame in frames.frames.drain(..) {
+            let names = match unhex(&frame.build_id).filter(|id| !id.is_empty()) {
+                Some(id) if is_vague(&frame) && frame.kind == FrameKind::Native => {
+                    self.name(&id, &frame.path, frame.rel_pc)
+                }
+                _ => Vec::new(),
+            };
+            renamed.extend(named(frame, names));
+        }
+        renamed.truncate(MAX_FRAMES);
+        frames.frames = renamed;
     }
 
     /// Libraries of which no address got a name, those with most addresses first.
@@ -370,6 +389,21 @@ fn shown_id(id: &[u8]) -> String {
         Ok(text) if text.len() == 33 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) => text.to_owned(),
         _ => hex(id),
     }
+}
+
+/// A frame with the names of its address, if there are any: a function that is inlined there becomes a frame of its own.
+pub(crate) fn named(frame: NativeFrame, names: Vec<Named>) -> Vec<NativeFrame> {
+    if names.is_empty() {
+        return vec![frame];
+    }
+    let frames = names.into_iter().map(|name| NativeFrame {
+        kind: if name.inlined { FrameKind::Inlined } else { frame.kind },
+        function: name.function,
+        file: name.file.unwrap_or_default(),
+        line: name.line,
+        ..frame.clone()
+    });
+    frames.collect()
 }
 
 /// Names in the bytes of one ELF file, without other files; `None` if it is no ELF file.

@@ -22,14 +22,13 @@ use std::sync::Arc;
 
 use trace_format::native_slot::{Machine, flags};
 use trace_format::sections::native_frames::{FrameKind, MAX_FRAMES};
-use trace_format::sections::native_modules::{NativeModules, UnwindRow};
+use trace_format::sections::native_modules::{Mapping, NativeModules, UnwindRow};
 use trace_format::sections::native_stack::NativeStack;
 
 use self::cfi::{Alone, NoCaller, Step};
 use self::elf::Elf;
 use self::machine::{Convention, Registers};
 use self::memory::Memory;
-use crate::modules::Files;
 
 pub use self::end::End;
 
@@ -43,6 +42,12 @@ const MAX_TRIED: usize = 64;
 const ADDRESS_BITS: u32 = 39;
 /// The most bytes of all images.
 const MAX_IMAGES: usize = 16;
+
+/// A source of ELF files.
+pub trait Files {
+    /// The ELF file of a mapping, whole; `None` if no file has its build id.
+    fn elf(&mut self, mapping: &Mapping) -> Option<Arc<[u8]>>;
+}
 
 /// A frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

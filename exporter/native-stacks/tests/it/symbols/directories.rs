@@ -4,9 +4,8 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use native_stacks::modules::Files;
 use native_stacks::symbols::{Missing, Why};
-use native_stacks::{Named, Symbols};
+use native_stacks::{Files, Named, Symbols};
 use trace_format::hex::hex;
 use trace_format::sections::native_modules::Mapping;
 
