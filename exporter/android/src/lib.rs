@@ -20,9 +20,9 @@ use exporter::{
 };
 use jni::objects::{JClass, JString};
 use jni::sys::{jlong, jstring};
-use jni::{Env, EnvOutcome, EnvUnowned, Outcome};
+use jni::{Env, EnvUnowned, Outcome};
 use trace_format::sections::native_frames::NativeFrames;
-use trace_format::wipe::{self, InFile, WipeError};
+use trace_format::wipe::{self, InFile, WipeError, Wiped};
 
 /// Writes `recording` as a Perfetto trace to `out`, as `anrscope export` does, with the method names of `map`.
 /// An existing `out` is replaced only when the new trace is complete.
@@ -66,33 +66,12 @@ fn whole(
     })
 }
 
-/// What stalled main last, and why.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Stall {
-    /// When it started, ms since 1970 by the device's clock.
-    pub since_ms: u64,
-    /// How long it took, or has taken so far, ms.
-    pub duration_ms: u64,
-    /// Whether it ended.
-    pub ended: bool,
-    /// How long main was blocked, in words.
-    pub blocked: String,
-    /// By what, in words.
-    pub reason: String,
-    /// The answer as lines of text.
-    pub text: String,
-}
-
-impl Stall {
-    /// In the form that `TraceExport` parses: the values line by line, then the text.
-    fn lines(&self) -> String {
-        let Self { since_ms, duration_ms, ended, blocked, reason, text } = self;
-        format!("{since_ms}\n{duration_ms}\n{}\n{blocked}\n{reason}\n{text}", u8::from(*ended))
-    }
-}
-
 /// The last stall of main that took at least `least_ms`; see [`Report::latest_stall`]. Writes the report as an HTML
 /// page to `page`. Without such a stall it returns `None` and writes nothing.
+///
+/// The text has the form that `TraceExport` parses, line by line: when the stall began, ms since 1970 by the device's
+/// clock; how long it took, or has taken so far, ms; 1 if it ended, else 0; how long main was blocked, and by what, in
+/// words; the answer.
 ///
 /// # Errors
 /// If the recording or the map cannot be read, or the page cannot be written.
@@ -101,7 +80,7 @@ pub fn latest_stall(
     map: Option<&Path>,
     least_ms: u64,
     page: &Path,
-) -> Result<Option<Stall>, ExportError> {
+) -> Result<Option<String>, ExportError> {
     let opened = open_recording(recording)?;
     let names = map.map(MethodMap::load).transpose()?.unwrap_or_default();
     let report = Report::latest_stall(recording, &opened, &names, least_ms.saturating_mul(1_000_000))?;
@@ -110,36 +89,23 @@ pub fn latest_stall(
     };
     let html = report.to_html("", &report.chart(recording, &opened, &names)?, None);
     whole(page, [Some(recording), map], |mut file| Ok(file.write_all(html.as_bytes())?))?;
-    let mut text = report.headline();
+    let since = report.start.realtime.saturating_add(span.since).saturating_sub(report.start.boottime);
+    let (since, duration, ended) = (since / 1_000_000, span.duration / 1_000_000, u8::from(span.ended));
+    let headline = report.headline();
+    let mut text = format!("{since}\n{duration}\n{ended}\n{blocked}\n{reason}\n{headline}");
     for (label, line) in report.answer.lines() {
         text.push_str(&format!("\n{label}: {line}"));
     }
-    let since = report.start.realtime.saturating_add(span.since).saturating_sub(report.start.boottime);
-    Ok(Some(Stall {
-        since_ms: since / 1_000_000,
-        duration_ms: span.duration / 1_000_000,
-        ended: span.ended,
-        blocked,
-        reason,
-        text,
-    }))
+    Ok(Some(text))
 }
 
-/// What became of a recording's native stacks.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Unwound {
-    /// Captures whose stack bytes were wiped.
-    pub captures: usize,
-    /// Captures whose frames were added; 0 in a build without the feature `native-stacks`.
-    pub frames: usize,
-}
-
-/// Replaces the stack bytes of a recording by the frames that this device's files give, in place. `None` if its process, or another
-/// caller, still has it: nothing was changed. Takes the recording's lock only while it writes.
+/// Replaces the stack bytes of a recording by the frames that this device's files give, in place; a build without the
+/// feature `native-stacks` has none. `None` if its process, or another caller, still has it: nothing was changed. Takes
+/// the recording's lock only while it writes.
 ///
 /// # Errors
 /// If the recording cannot be read or written. Stack bytes may be left in it, and the call can be repeated.
-pub fn unwind_stacks(recording: &Path) -> Result<Option<Unwound>, ExportError> {
+pub fn unwind_stacks(recording: &Path) -> Result<Option<Wiped>, ExportError> {
     let file = File::options().read(true).write(true).open(recording);
     let file = file.map_err(|source| ExportError::Open { file: recording.to_owned(), source })?;
     // Unwinding takes a while, in which others may add to the recording: the system's account of the exit.
@@ -152,15 +118,14 @@ pub fn unwind_stacks(recording: &Path) -> Result<Option<Unwound>, ExportError> {
         error => ExportError::Write(io::Error::other(error)),
     };
     if !wipe::has_stack_bytes(&InFile(&file)).map_err(wiping)? {
-        return Ok(Some(Unwound::default()));
+        return Ok(Some(Wiped::default()));
     }
     // The bytes go even if unwinding fails.
     let frames = catch_unwind(AssertUnwindSafe(|| frames_of(recording))).unwrap_or_default();
     if !try_lock(&file)? {
         return Ok(None);
     }
-    let wiped = wipe::wipe(&mut InFile(&file), &frames).map_err(wiping)?;
-    Ok(Some(Unwound { captures: wiped.captures, frames: wiped.frames }))
+    wipe::wipe(&mut InFile(&file), &frames).map_err(wiping).map(Some)
 }
 
 /// Takes the lock of a recording, which its process holds while it runs; it ends with `file`. Not the lock of the standard library,
@@ -170,13 +135,8 @@ fn try_lock(file: &File) -> Result<bool, ExportError> {
     // SAFETY: flock takes a descriptor that is open and touches no memory.
     let take = || unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0;
     // Another thread of this process may be reading it, which takes milliseconds.
-    for _ in 0..10 {
-        if take() {
-            return Ok(true);
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    if take() {
+    let pauses = [Duration::ZERO].into_iter().chain([Duration::from_millis(20); 10]);
+    if pauses.inspect(|pause| std::thread::sleep(*pause)).any(|_| take()) {
         return Ok(true);
     }
     match io::Error::last_os_error() {
@@ -221,51 +181,47 @@ fn frames_of(_recording: &Path) -> Vec<NativeFrames> {
 /// unwinds into the app.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_export_TraceExport_export<'local>(
-    mut env: EnvUnowned<'local>,
+    env: EnvUnowned<'local>,
     _: JClass<'local>,
     recording: JString<'local>,
     map: JString<'local>,
     out: JString<'local>,
 ) -> jstring {
-    let outcome = env.with_env(|env| {
+    called(env, |env| {
         let (recording, map, out) = (path(env, &recording)?, optional_path(env, &map)?, path(env, &out)?);
-        answer(env, || write(&recording, map.as_deref(), &out).map(|()| String::new()))
-    });
-    returned(outcome)
+        Ok(write(&recording, map.as_deref(), &out).map(|()| String::new()))
+    })
 }
 
 /// JNI entry point: returns the stall's lines, an empty text without a stall, and `!` with the error message.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_export_TraceExport_stall<'local>(
-    mut env: EnvUnowned<'local>,
+    env: EnvUnowned<'local>,
     _: JClass<'local>,
     recording: JString<'local>,
     map: JString<'local>,
     least_ms: jlong,
     page: JString<'local>,
 ) -> jstring {
-    let outcome = env.with_env(|env| {
+    called(env, |env| {
         let (recording, map, page) = (path(env, &recording)?, optional_path(env, &map)?, path(env, &page)?);
         let least_ms = u64::try_from(least_ms).unwrap_or(0);
-        let stall = || latest_stall(&recording, map.as_deref(), least_ms, &page);
-        answer(env, || Ok(stall()?.map_or_else(String::new, |stall| stall.lines())))
-    });
-    returned(outcome)
+        let stall = latest_stall(&recording, map.as_deref(), least_ms, &page);
+        Ok(stall.map(Option::unwrap_or_default))
+    })
 }
 
 /// JNI entry point: returns an empty text if the stack bytes are wiped, `-` if the recording is in use, else `!` with the error message.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_export_TraceExport_unwind<'local>(
-    mut env: EnvUnowned<'local>,
+    env: EnvUnowned<'local>,
     _: JClass<'local>,
     recording: JString<'local>,
 ) -> jstring {
-    let outcome = env.with_env(|env| {
-        let recording = path(env, &recording)?;
-        let in_use = |unwound: Option<Unwound>| if unwound.is_some() { "" } else { "-" };
-        answer(env, || Ok(in_use(unwind_stacks(&recording)?).to_owned()))
-    });
-    returned(outcome)
+    called(env, |env| {
+        let wiped = unwind_stacks(&path(env, &recording)?);
+        Ok(wiped.map(|wiped| if wiped.is_some() { "" } else { "-" }.to_owned()))
+    })
 }
 
 fn path(env: &mut Env<'_>, text: &JString<'_>) -> jni::errors::Result<PathBuf> {
@@ -277,19 +233,17 @@ fn optional_path(env: &mut Env<'_>, text: &JString<'_>) -> jni::errors::Result<O
 }
 
 /// Java's string of the result, or of the error as a message. A panic becomes a message, too.
-fn answer(
-    env: &mut Env<'_>,
-    work: impl FnOnce() -> Result<String, ExportError>,
-) -> jni::errors::Result<jstring> {
-    let text = match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(Ok(text)) => text,
-        Ok(Err(error)) => format!("!{}", error_text(&error)),
-        Err(panic) => format!("!{}", panic_text(&*panic)),
-    };
-    Ok(env.new_string(text)?.into_raw())
-}
-
-fn returned(outcome: EnvOutcome<'_, jstring, jni::errors::Error>) -> jstring {
+fn called(
+    mut env: EnvUnowned<'_>,
+    work: impl FnOnce(&mut Env<'_>) -> jni::errors::Result<Result<String, ExportError>>,
+) -> jstring {
+    let outcome = env.with_env(|env| {
+        let text = match catch_unwind(AssertUnwindSafe(|| work(env))) {
+            Ok(result) => result?.unwrap_or_else(|error| format!("!{}", error_text(&error))),
+            Err(panic) => format!("!{}", panic_text(&*panic)),
+        };
+        Ok::<_, jni::errors::Error>(env.new_string(text)?.into_raw())
+    });
     match outcome.into_outcome() {
         Outcome::Ok(text) => text,
         // A path was null, or there was no memory for a string. Java takes null for an error.
@@ -442,13 +396,13 @@ mod tests {
         }
         drop(process);
         let frames = if cfg!(feature = "native-stacks") { 2 } else { 0 };
-        assert_eq!(unwind_stacks(&path).unwrap(), Some(Unwound { captures: 2, frames }));
+        assert_eq!(unwind_stacks(&path).unwrap(), Some(Wiped { captures: 2, frames }));
         let wiped = fs::read(&path).unwrap();
         assert!(!wiped.windows(8).any(|at| at == &MARKER[..8] || at == &MARKER[8..]));
         let recording = Recording::open(wiped).unwrap();
         let of = |kind| recording.sections().iter().filter(|section| section.kind == Some(kind)).count();
         assert_eq!((of(SectionKind::NativeFrames), of(SectionKind::NativeStack)), (frames, 2));
-        assert_eq!(unwind_stacks(&path).unwrap(), Some(Unwound::default()), "nothing is left to do");
+        assert_eq!(unwind_stacks(&path).unwrap(), Some(Wiped::default()), "nothing is left to do");
         fs::remove_file(&path).unwrap();
         assert!(unwind_stacks(&path).is_err());
     }
