@@ -15,8 +15,8 @@ const MAX_TRACKS: usize = 1 << 20;
 pub struct Budget {
     /// Bytes that may be unpacked in all.
     pub(super) whole: u64,
-    left: Cell<u64>,
-    spent: Cell<bool>,
+    /// Bytes that may still be unpacked; `None` once more were asked for.
+    left: Cell<Option<u64>>,
     tracks: Cell<usize>,
 }
 
@@ -34,12 +34,12 @@ impl Budget {
     }
 
     fn of(whole: u64) -> Self {
-        Self { whole, left: Cell::new(whole), spent: Cell::new(false), tracks: Cell::new(MAX_TRACKS) }
+        Self { whole, left: Cell::new(Some(whole)), tracks: Cell::new(MAX_TRACKS) }
     }
 
     /// True if a request exceeded the budget.
     pub(super) fn is_spent(&self) -> bool {
-        self.spent.get()
+        self.left.get().is_none()
     }
 
     /// Takes one track from the budget; returns true if there was room.
@@ -72,13 +72,8 @@ impl<'b, R: Read> Metered<'b, R> {
 impl<R: Read> Read for Metered<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.from.read(buffer)?;
-        match self.budget.left.get().checked_sub(n as u64) {
-            Some(left) => self.budget.left.set(left),
-            None => {
-                self.budget.spent.set(true);
-                return Err(io::Error::other("more is unpacked than the budget allows"));
-            }
-        }
-        Ok(n)
+        let left = self.budget.left.get().and_then(|left| left.checked_sub(n as u64));
+        self.budget.left.set(left);
+        left.map(|_| n).ok_or_else(|| io::Error::other("more is unpacked than the budget allows"))
     }
 }

@@ -48,14 +48,6 @@ pub struct TraceFacts {
 }
 
 impl TraceFacts {
-    /// Records that both clocks were read at the same time.
-    pub(super) fn boot(&mut self, boottime: u64, realtime: u64) {
-        self.has_boottime = true;
-        if realtime > 0 && self.booted.is_none() {
-            self.booted = Some(i128::from(realtime) - i128::from(boottime));
-        }
-    }
-
     fn track(&mut self, uuid: u64, budget: &Budget) {
         // 0 is the root, which all traces share.
         if uuid == 0 || self.tracks.contains(&uuid) {
@@ -123,7 +115,9 @@ impl TraceFacts {
         let mut real = None;
         let time = |id| clocks.iter().find(|(clock, _)| *clock == id).map(|(_, time)| *time);
         if let Some(boottime) = time(BOOTTIME) {
-            self.boot(boottime, time(REALTIME).unwrap_or(0));
+            self.has_boottime = true;
+            let realtime = time(REALTIME).filter(|realtime| *realtime > 0);
+            self.booted = self.booted.or(realtime.map(|it| i128::from(it) - i128::from(boottime)));
             // Clocks from 64 on belong to a sequence, and events depend on them.
             let others = clocks.iter().filter(|(id, _)| *id != BOOTTIME);
             let only_real = others.clone().all(|(id, _)| *id < 64) && others.count() > 0;
@@ -152,16 +146,20 @@ impl TraceFacts {
 
 /// The run in a process's descriptor, if it has a start time.
 fn process(from: &mut dyn BufRead, length: u64) -> Result<Option<Run>, Stop> {
-    let mut run = Run { pid: 0, started: 0 };
+    let [pid, started] = numbers(from, length, [1, 7])?;
+    Ok(Some(Run { pid: pid as u32, started }).filter(|run| run.pid > 0 && run.started > 0))
+}
+
+/// Reads these fields of a message, which are numbers; 0 for one that it has not.
+fn numbers<const N: usize>(from: &mut dyn BufRead, length: u64, fields: [u32; N]) -> Result<[u64; N], Stop> {
+    let mut found = [0; N];
     message(from, length, &mut |number, value| {
-        match (number, value) {
-            (1, Value::Number(value)) => run.pid = value as u32,
-            (7, Value::Number(value)) => run.started = value,
-            _ => {}
+        if let (Some(place), Value::Number(value)) = (fields.iter().position(|of| *of == number), value) {
+            found[place] = value;
         }
         Ok(())
     })?;
-    Ok(Some(run).filter(|run| run.pid > 0 && run.started > 0))
+    Ok(found)
 }
 
 /// The runs at the beginning of a trace; empty if it cannot be read.
@@ -182,16 +180,8 @@ fn snapshot(from: &mut dyn BufRead, length: u64, clocks: &mut Vec<(u64, u64)>) -
         if clocks.len() == MAX_CLOCKS {
             return Err(Stop::TooMany(format!("a snapshot has more than {MAX_CLOCKS} clocks")));
         }
-        let (mut id, mut time) = (0, 0);
-        message(from, length, &mut |number, value| {
-            match (number, value) {
-                (1, Value::Number(value)) => id = u64::from(value as u32),
-                (2, Value::Number(value)) => time = value,
-                _ => {}
-            }
-            Ok(())
-        })?;
-        clocks.push((id, time));
+        let [id, time] = numbers(from, length, [1, 2])?;
+        clocks.push((u64::from(id as u32), time));
         Ok(())
     })
 }
