@@ -183,7 +183,7 @@ fn perfetto(
 ) -> Result<ExportSummary, ExportError> {
     let base = if options.merge_safe { base(inputs) } else { 0 };
     let mut writer = PerfettoWriter::new(out, options.level, options.stdlib_anr, base, options.min_perfetto);
-    writer.leave_out_trees(&options.known_processes);
+    writer.known_processes.clone_from(&options.known_processes);
     let summary = write(inputs, options, &mut writer)?;
     Ok(ExportSummary { bytes: writer.bytes(), ..summary })
 }

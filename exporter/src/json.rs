@@ -15,8 +15,8 @@ use trace_format::event::Clocks;
 
 use crate::ExportError;
 use crate::model::{
-    AnrRow, Arg, FrameRow, LogLine, Name, ProcessInfo, SYSTEM_SERVER_PID, Sink, StackRow, Track, Unit, Value,
-    locks_name,
+    AnrRow, Arg, FrameRow, Lane, LogLine, Name, ProcessInfo, SYSTEM_SERVER_PID, Sink, StackRow, Track, Unit,
+    Value,
 };
 
 /// From this start time on, times are written relative to the start: readers parse them as doubles, which hold
@@ -139,15 +139,6 @@ impl<W: Write> JsonWriter<W> {
         self.metadata(pid, tid, "name", &format!("\"{}\"", escaped(name)))
     }
 
-    /// Starts a track that is no thread's: a thread with a tid that no other has, since this format has no other tracks.
-    fn other_track(&mut self, name: &str) -> io::Result<()> {
-        let (pid, tid) = (self.pid(), FIRST_OTHER_TID + self.other_tracks);
-        self.other_tracks += 1;
-        self.named(pid, Some(tid), name)?;
-        self.place = place(pid, tid);
-        Ok(())
-    }
-
     /// Writes the line of a slice that has ended, and the lines that waited for it.
     fn line(&self, out: &mut Vec<u8>, span: &Span, end: u64, thread_time: Option<u64>) {
         out.extend_from_slice(b"{\"ph\":\"X\",");
@@ -214,24 +205,11 @@ fn put_end(out: &mut Vec<u8>, name: &str, args: &[u8]) {
 
 /// Nanoseconds as microseconds with three decimals, by integer arithmetic: a double would lose precision.
 fn put_micros(out: &mut Vec<u8>, ns: u64) {
-    put_decimal(out, ns / 1000);
+    // Writing to a vector does not fail.
+    let _ = serde_json::to_writer(&mut *out, &(ns / 1000));
     let rest = ns % 1000;
     let digit = |n: u64| b'0' + (n % 10) as u8;
     out.extend_from_slice(&[b'.', digit(rest / 100), digit(rest / 10), digit(rest)]);
-}
-
-fn put_decimal(out: &mut Vec<u8>, mut n: u64) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (n % 10) as u8;
-        n /= 10;
-        if n == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
 }
 
 /// `text` escaped for a JSON string. All but the syntax stays raw UTF-8: the engine rejects a whole file
@@ -324,12 +302,13 @@ impl<W: Write> Sink for JsonWriter<W> {
         Ok(())
     }
 
-    fn locks(&mut self, _tid: u32, name: &str, _lane: usize) -> Result<(), ExportError> {
-        Ok(self.other_track(&locks_name(name))?)
-    }
-
-    fn queue(&mut self, name: &str, _lane: usize) -> Result<(), ExportError> {
-        Ok(self.other_track(name)?)
+    /// Starts a thread with a tid that no other has, since this format has no other tracks.
+    fn lane(&mut self, lane: Lane<'_>) -> Result<(), ExportError> {
+        let (pid, tid) = (self.pid(), FIRST_OTHER_TID + self.other_tracks);
+        self.other_tracks += 1;
+        self.named(pid, Some(tid), &lane.name())?;
+        self.place = place(pid, tid);
+        Ok(())
     }
 
     fn begin(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {

@@ -1,7 +1,5 @@
 //! Counts of what was read and written.
 
-use std::ops::AddAssign;
-
 use serde::Serialize;
 
 /// Counts of one export. Nothing is dropped without being counted.
@@ -69,33 +67,5 @@ impl Tally {
         self.frames -= left_out.frames;
         self.stacks -= left_out.stacks;
         self.filtered += left_out.slices;
-    }
-}
-
-impl AddAssign for Tally {
-    fn add_assign(&mut self, o: Self) {
-        self.events += o.events;
-        self.slices += o.slices;
-        self.instants += o.instants;
-        self.counters += o.counters;
-        self.tracks += o.tracks;
-        self.incomplete += o.incomplete;
-        self.began_before += o.began_before;
-        self.orphan_exits += o.orphan_exits;
-        self.unbalanced += o.unbalanced;
-        self.cut_depth += o.cut_depth;
-        self.clamped = self.clamped.saturating_add(o.clamped);
-        self.overwritten = self.overwritten.saturating_add(o.overwritten);
-        self.dropped = self.dropped.saturating_add(o.dropped);
-        self.lost_words = self.lost_words.saturating_add(o.lost_words);
-        self.faults += o.faults;
-        self.skipped += o.skipped;
-        self.paused = self.paused.saturating_add(o.paused);
-        self.methods_off += o.methods_off;
-        self.main_cost_ppm = self.main_cost_ppm.max(o.main_cost_ppm);
-        self.frames += o.frames;
-        self.stacks += o.stacks;
-        self.filtered += o.filtered;
-        self.anrs += o.anrs;
     }
 }

@@ -3,7 +3,7 @@
 use answers::dump::{LockKind, Section, Thread, in_words, state_name};
 use answers::text::clean;
 
-use super::sink::{Arg, OwnedValue, Value};
+use super::sink::{OwnedArgs, Value};
 
 /// Maximum number of held locks listed per thread.
 const MAX_HELD: usize = 8;
@@ -16,7 +16,7 @@ const MAX_LISTED_FRAMES: usize = 24;
 pub(super) struct DumpedThread {
     /// `dump: Blocked`.
     pub(super) name: String,
-    facts: Vec<(&'static str, OwnedValue)>,
+    pub(super) args: OwnedArgs,
 }
 
 impl DumpedThread {
@@ -30,7 +30,7 @@ impl DumpedThread {
         stack: impl Iterator<Item = &'s str>,
     ) -> Self {
         let mut facts = ArgList(Vec::new());
-        facts.plain("dump_kind", Some(Value::Text(kind)));
+        facts.text("dump_kind", Some(kind.to_owned()));
         let state = clean(state_name(thread)).into_owned();
         facts.text("state", Some(state.clone()));
         facts.text("doing", Some(in_words(thread, None)));
@@ -71,33 +71,29 @@ impl DumpedThread {
             listed.push_str(" < …");
         }
         facts.text("stack", Some(listed));
-        Self { name: format!("dump: {state}"), facts: facts.0 }
+        Self { name: format!("dump: {state}"), args: facts.0 }
     }
 
     /// From main as the app saw it when it detected an ANR: `state` is Java's `Thread.State`.
     pub(super) fn of_snapshot(state: &str) -> Self {
         let mut facts = ArgList(Vec::new());
-        facts.plain("dump_kind", Some(Value::Text("ANR snapshot")));
+        facts.text("dump_kind", Some("ANR snapshot".to_owned()));
         facts.text("state", Some(state.to_owned()));
-        Self { name: format!("dump: {state}"), facts: facts.0 }
-    }
-
-    pub(super) fn args(&self) -> Vec<Arg<'_>> {
-        self.facts.iter().map(|(key, fact)| Arg::new(key, fact.value())).collect()
+        Self { name: format!("dump: {state}"), args: facts.0 }
     }
 }
 
 /// Collects arguments.
-struct ArgList(Vec<(&'static str, OwnedValue)>);
+struct ArgList(OwnedArgs);
 
 impl ArgList {
     fn text(&mut self, key: &'static str, text: Option<String>) {
         let text = text.filter(|text| !text.is_empty());
-        self.0.extend(text.map(|text| (key, OwnedValue::Text(clean(&text).into()))));
+        self.0.extend(text.map(|text| (key, Value::Text(clean(&text).into()))));
     }
 
-    fn plain(&mut self, key: &'static str, value: Option<Value<'static>>) {
-        self.0.extend(value.map(|value| (key, OwnedValue::Plain(value))));
+    fn plain(&mut self, key: &'static str, value: Option<Value<Box<str>>>) {
+        self.0.extend(value.map(|value| (key, value)));
     }
 }
 

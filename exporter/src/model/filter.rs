@@ -4,8 +4,8 @@ use trace_format::event::Clocks;
 
 use super::Tally;
 use super::sink::{
-    AnrRow, Arg, FrameRow, Level, LogLine, Name, OwnedValue, ProcessInfo, Sink, StackRow, ThreadInfo, Track,
-    Unit,
+    AnrRow, Arg, FrameRow, Lane, Level, LogLine, Name, OwnedArgs, ProcessInfo, Sink, StackRow, ThreadInfo,
+    Track, Unit, borrowed,
 };
 use crate::ExportError;
 
@@ -43,7 +43,7 @@ struct HeldSlice {
     name: Box<str>,
     /// Whether the name will not recur.
     once: bool,
-    args: Vec<(&'static str, OwnedValue)>,
+    args: OwnedArgs,
 }
 
 /// Passes what is selected on to `sink` unchanged: a slice that extends beyond the time range keeps its start
@@ -90,10 +90,8 @@ impl<'k, K: Sink> Filter<'k, K> {
         // Inner slices started later: if one is not selected yet, none inside it is.
         let selected = self.held.iter().take_while(|held| all || long(held)).count();
         for held in self.held.drain(..selected) {
-            let args: Vec<Arg<'_>> =
-                held.args.iter().map(|(key, value)| Arg::new(key, value.value())).collect();
             let name = if held.once { Name::Once(&held.name) } else { Name::Text(&held.name) };
-            self.sink.begin(held.at, name, &args)?;
+            self.sink.begin(held.at, name, &borrowed(&held.args))?;
         }
         Ok(())
     }
@@ -131,14 +129,9 @@ impl<K: Sink> Sink for Filter<'_, K> {
         self.sink.track(track)
     }
 
-    fn locks(&mut self, tid: u32, name: &str, lane: usize) -> Result<(), ExportError> {
+    fn lane(&mut self, lane: Lane<'_>) -> Result<(), ExportError> {
         self.next_track(0);
-        self.sink.locks(tid, name, lane)
-    }
-
-    fn queue(&mut self, name: &str, lane: usize) -> Result<(), ExportError> {
-        self.next_track(0);
-        self.sink.queue(name, lane)
+        self.sink.lane(lane)
     }
 
     fn begin(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {
@@ -147,7 +140,7 @@ impl<K: Sink> Sink for Filter<'_, K> {
             return Ok(());
         }
         self.forward_held(at, false)?;
-        let args = args.iter().map(|arg| (arg.key, arg.value.into())).collect();
+        let args = args.iter().map(|arg| (arg.key, arg.value.map(|text| Box::from(*text)))).collect();
         let once = matches!(name, Name::Once(_));
         self.held.push(HeldSlice { at, name: name.text().into(), once, args });
         Ok(())

@@ -9,8 +9,8 @@ use trace_format::sections::anr_snapshot::AnrSnapshot;
 use trace_format::verdict::Verdict;
 
 use super::labels::{forward_name, known};
-use super::sink::{AnrRow, Arg, Level, Sink, TallySink, Track, Unit, Value};
-use super::snapshot::{self, SnapshotArgs};
+use super::sink::{AnrRow, Arg, Level, Sink, TallySink, Track, Unit, Value, borrowed};
+use super::snapshot;
 use super::thread::{Found, Shared};
 use super::trace_answer::TraceAnswer;
 use crate::ExportError;
@@ -94,7 +94,7 @@ pub(super) fn incident_track<K: Sink>(
             }
             Mark::Capture(mark) => capture(mark, now, out)?,
             Mark::Snapshot(snapshot) => {
-                out.instant(now, "main looked at", &SnapshotArgs::of(snapshot).args())?;
+                out.instant(now, "main looked at", &borrowed(&snapshot::args(snapshot)))?;
             }
         }
     }
@@ -150,8 +150,8 @@ fn begin_anr<K: Sink>(
     let by = if system_subject.is_some() { "the system" } else { "anrscope" };
     args.push(Arg::new("subject_by", Value::Text(by)));
     args.extend(system_subject.map(|subject| Arg::new("subject_kind", Value::Text(subject.kind.name()))));
-    let shown = snapshot.map(SnapshotArgs::of);
-    args.extend(shown.iter().flat_map(SnapshotArgs::args));
+    let shown = snapshot.map(snapshot::args);
+    args.extend(shown.iter().flat_map(borrowed));
     // Viewers show only a slice's name without a click: the answer precedes the system's subject in it.
     let why = answered.map_or_else(String::new, |answered| format!("{}: ", answered.why));
     out.begin(at, &format!("ANR: {why}{}", short(&subject, MAX_SUBJECT)), &args)?;

@@ -18,7 +18,7 @@ use super::categories::LOCK;
 use super::dumped_thread::object;
 use super::labels::{contention_name, known, lock_text, waits_for};
 use super::owners::OwnerWait;
-use super::sink::{Arg, Sink, TallySink, Value};
+use super::sink::{Arg, Lane, Sink, TallySink, Value};
 use super::thread::Shared;
 use crate::ExportError;
 use crate::facts::{Detector, Incidents};
@@ -202,14 +202,10 @@ pub(super) fn locks<K: Sink>(
         push(&wait.owner, format!("holds lock of {}", wait.lock), holds, None);
     }
     // Arrows with equal times follow the file's order: from the waits to the owners' slices.
-    let (mut first, mut second) = (Vec::new(), Vec::new());
-    for (tid, (name, rows)) in locks {
-        let (waits, holds): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.wait.is_some());
-        first.push((tid, name.clone(), waits, 0));
-        second.push((tid, name, holds, MAX_LANES));
-    }
-    for (tid, name, rows, lane) in first.into_iter().chain(second) {
-        write(tid, &name, rows, lane, out)?;
+    for waits in [true, false] {
+        for (tid, (name, rows)) in &locks {
+            write(Lane::Locks(*tid, name), rows.iter().filter(|row| row.wait.is_some() == waits), out)?;
+        }
     }
     Ok(())
 }
@@ -217,7 +213,7 @@ pub(super) fn locks<K: Sink>(
 /// A lock's owner, while another thread waits for that lock: its identity, and its class.
 fn held<'a>(
     shared: &'a Shared<'_>,
-    OwnerWait { wait, flow, release }: &OwnerWait,
+    OwnerWait { wait, flow, release, .. }: &OwnerWait,
     (identity, class): &'a (String, Option<Cow<'_, str>>),
 ) -> Row<'a> {
     let end_of_all = shared.survey.end.max(shared.start);
@@ -243,22 +239,21 @@ fn held<'a>(
 }
 
 /// Writes the slices of one thread, each on the first lane on which it nests.
-fn write<K: Sink>(
-    tid: u32,
-    name: &str,
-    mut rows: Vec<Row<'_>>,
-    first_lane: usize,
+fn write<'r, K: Sink>(
+    lane: Lane<'_>,
+    rows: impl Iterator<Item = &'r Row<'r>>,
     out: &mut TallySink<'_, K>,
 ) -> Result<(), ExportError> {
+    let mut rows: Vec<_> = rows.collect();
     rows.sort_by_key(|row| (row.begin, Reverse(row.end)));
-    let mut lanes: Vec<(Vec<u64>, Vec<Row<'_>>)> = Vec::new();
+    let mut lanes: Vec<(Vec<u64>, Vec<&Row<'_>>)> = Vec::new();
     for row in rows {
         let fits = |open: &mut Vec<u64>| {
             while open.pop_if(|end| *end <= row.begin).is_some() {}
             open.last().is_none_or(|end| *end >= row.end)
         };
-        let lane = match lanes.iter_mut().position(|(open, _)| fits(open)) {
-            Some(lane) => lane,
+        let place = match lanes.iter_mut().position(|(open, _)| fits(open)) {
+            Some(place) => place,
             None if lanes.len() < MAX_LANES => {
                 lanes.push(Default::default());
                 lanes.len() - 1
@@ -268,12 +263,11 @@ fn write<K: Sink>(
                 continue;
             }
         };
-        lanes[lane].0.push(row.end);
-        lanes[lane].1.push(row);
+        lanes[place].0.push(row.end);
+        lanes[place].1.push(row);
     }
-    for (lane, (_, rows)) in lanes.iter().enumerate() {
-        out.sink.locks(tid, name, first_lane + lane)?;
-        out.tally.tracks += 1;
+    for (_, rows) in lanes {
+        out.lane(lane)?;
         let mut open: Vec<(u64, bool)> = Vec::new();
         let end = |(at, incomplete): (u64, bool), out: &mut TallySink<'_, K>| {
             out.tally.incomplete += u64::from(incomplete);

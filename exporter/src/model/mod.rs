@@ -39,12 +39,11 @@ pub use crate::tally::Tally;
 pub(crate) use categories::ALL as CATEGORIES;
 pub(crate) use filter::is_called;
 pub use filter::{Filter, Selection};
-pub(crate) use sink::SYSTEM_SERVER_PID;
 pub use sink::{
-    AnrRow, Arg, Cut, FrameRow, Jank, Level, LogLine, LogSource, Name, NativeCode, ProcessInfo,
-    SYSTEM_COUNTER, Sink, StackFrame, StackRow, ThreadInfo, ThreadState, Track, Unit, Value, counter_group,
-    locks_name,
+    AnrRow, Arg, Cut, FrameRow, Jank, Lane, Level, LogLine, LogSource, Name, NativeCode, ProcessInfo, Sink,
+    StackFrame, StackRow, ThreadInfo, ThreadState, Track, Unit, Value,
 };
+pub(crate) use sink::{SYSTEM_COUNTER, SYSTEM_SERVER_PID, counter_group};
 pub use start_split::{StartPart, StartPartKind, StartSplit};
 pub use stream::{FindAnswer, Input, stream};
 pub(crate) use stream::{Streamed, first_moment, streamed};

@@ -8,29 +8,23 @@ use trace_format::ReadError;
 use super::flows::Flows;
 use crate::facts::{Facts, LockWait};
 
-/// The owner's side of a wait.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Owner {
-    /// The owner's innermost method, if known.
-    pub(crate) method: Option<u32>,
-    /// The arrow from the wait to the owner, and the one from the release to the waiter.
-    pub(crate) flows: (u64, u64),
-}
-
 /// Another thread started to wait for a lock that this thread owns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct OwnerWait {
     pub(crate) wait: LockWait,
-    /// The arrow from the wait, and the one to the waiter at the end.
+    /// The owner's innermost method when the wait began, if known.
+    pub(crate) method: Option<u32>,
+    /// The arrow from the wait to the owner, and the one from the release to the waiter.
     pub(crate) flow: u64,
     pub(crate) release: u64,
 }
 
-/// Owners by the waiting thread and the number of its wait, and the waits for each owner.
+/// Waits for locks with a known owner.
 #[derive(Debug, Default)]
 pub(crate) struct Owners {
-    owners: HashMap<(usize, u64), Owner>,
-    /// By thread, sorted by time.
+    /// By the waiting thread and the number of its wait.
+    waits: HashMap<(usize, u64), OwnerWait>,
+    /// By the owner's thread, sorted by time.
     awaited: HashMap<usize, Vec<OwnerWait>>,
 }
 
@@ -47,17 +41,16 @@ impl Owners {
             let Some(place) = recording.threads().iter().position(|t| t.uid == owner) else { continue };
             let thread = &recording.threads()[place];
             waits.sort_by_key(|wait| wait.begun);
-            let awaited = waits.iter().map(|wait| OwnerWait {
-                wait: **wait,
-                flow: flows.next(),
-                release: flows.next(),
+            let awaited = waits.iter().map(|wait| {
+                let (flow, release) = (flows.next(), flows.next());
+                OwnerWait { wait: **wait, method: None, flow, release }
             });
             let awaited: Vec<OwnerWait> = awaited.collect();
             let mut begun = awaited.iter();
             facts.spans(thread).open_at(waits.iter().map(|wait| wait.begun), |_, open| {
-                let Some(OwnerWait { wait, flow, release }) = begun.next() else { return };
-                let owner = Owner { method: open.innermost_method(), flows: (*flow, *release) };
-                owners.owners.insert((wait.thread, wait.number), owner);
+                let Some(known) = begun.next() else { return };
+                let owned = OwnerWait { method: open.innermost_method(), ..*known };
+                owners.waits.insert((known.wait.thread, known.wait.number), owned);
             })?;
             owners.awaited.insert(place, awaited);
         }
@@ -80,9 +73,9 @@ impl Owners {
         threads.into_iter().map(|(_, thread)| thread).collect()
     }
 
-    /// The owner at this wait, if known.
-    pub(crate) fn owner(&self, thread: usize, number: u64) -> Option<&Owner> {
-        self.owners.get(&(thread, number))
+    /// A thread's wait with this number, if its owner is known.
+    pub(crate) fn wait(&self, thread: usize, number: u64) -> Option<&OwnerWait> {
+        self.waits.get(&(thread, number))
     }
 
     /// The waits for this thread's locks, by time.

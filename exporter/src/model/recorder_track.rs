@@ -56,8 +56,8 @@ pub(super) fn recorder_track<K: Sink>(
     let threads = shared.recording.threads();
     let costs = measurement.map(|known| EstimatedCosts::of(known, threads, &survey.events, survey.end));
     let main_cost = costs.as_ref().and_then(|costs| costs.main).unwrap_or(0.0);
-    out.tally.main_cost_ppm = (main_cost * 1e4) as u64;
-    out.tally.methods_off = facts.off().len() as u64;
+    out.tally.main_cost_ppm = out.tally.main_cost_ppm.max((main_cost * 1e4) as u64);
+    out.tally.methods_off += facts.off().len() as u64;
     out.track(Track::Recorder)?;
     let begin = shared.recording.header().start.boottime.clamp(shared.start, survey.end.max(shared.start));
     out.begin(begin, "recording", &recording_args(shared, costs.as_ref()))?;
@@ -276,20 +276,15 @@ fn switched<K: Sink>(
     }
     let off = "is not recorded from here on";
     let (why, rate, text) = match switch.off {
-        None => (None, None, format!("{method} is recorded again")),
-        Some(OffReason::Asked) => (Some("asked for"), None, format!("{method} {off}: asked for")),
-        Some(OffReason::Budget(None)) => {
-            let text = format!("{method} {off}: its calls are short and over the budget");
-            (Some("over the budget"), None, text)
-        }
-        Some(OffReason::Budget(Some(rate))) => {
-            let text = format!(
-                "{method} {off}: its calls are short, and {rate} events a second are over the budget"
-            );
-            (Some("over the budget"), Some(("events_per_second", rate)), text)
+        None => (None, None, "is recorded again".to_owned()),
+        Some(OffReason::Asked) => (Some("asked for"), None, format!("{off}: asked for")),
+        Some(OffReason::Budget(rate)) => {
+            let events = rate.map_or(" and".to_owned(), |rate| format!(", and {rate} events a second are"));
+            let text = format!("{off}: its calls are short{events} over the budget");
+            (Some("over the budget"), rate.map(|rate| ("events_per_second", rate)), text)
         }
         Some(OffReason::Cost(calls)) => {
-            let text = format!("{method} {off}: {calls} calls a second cost more than they tell");
+            let text = format!("{off}: {calls} calls a second cost more than they tell");
             (Some("cost of recording"), Some(("calls_per_second", calls)), text)
         }
     };
@@ -297,7 +292,7 @@ fn switched<K: Sink>(
     args.extend(why.map(|why| Arg::new("why", Value::Text(why))));
     let word = if switch.off.is_some() { "off" } else { "on" };
     out.instant(at, &format!("{word}: {method}"), &args)?;
-    log(out, at, &text)
+    log(out, at, &format!("{method} {text}"))
 }
 
 fn log<K: Sink>(out: &mut TallySink<'_, K>, at: u64, message: &str) -> Result<(), ExportError> {

@@ -33,9 +33,9 @@ impl<'a> Name<'a> {
     }
 }
 
-/// The value of an argument.
+/// The value of an argument, with texts as `T`.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Value<'a> {
+pub enum Value<T> {
     /// A signed number.
     Int(i64),
     /// An unsigned number.
@@ -47,51 +47,42 @@ pub enum Value<'a> {
     /// A boolean.
     Bool(bool),
     /// A text.
-    Text(&'a str),
+    Text(T),
     /// Not an argument but a flow arrow: the arrow with this number passes through the event. It runs by time
     /// through all events with its number.
     Flow(u64),
     /// Not an argument but a group: viewers give events of one group one colour.
-    Group(&'a str),
+    Group(T),
     /// Not an argument but the slice's category.
     Category(&'static str),
     /// Not an argument but the main thread's CPU time so far, ns. Both ends of a slice have it, or neither.
     ThreadTime(u64),
 }
 
-/// A value that outlives its event.
-#[derive(Debug)]
-pub(super) enum OwnedValue {
-    Text(Box<str>),
-    Group(Box<str>),
-    Plain(Value<'static>),
-}
-
-impl OwnedValue {
-    pub(super) fn value(&self) -> Value<'_> {
+impl<T> Value<T> {
+    /// The value with its text in another form.
+    pub(super) fn map<'v, U>(&'v self, text: impl Fn(&'v T) -> U) -> Value<U> {
         match self {
-            Self::Text(text) => Value::Text(text),
-            Self::Group(name) => Value::Group(name),
-            Self::Plain(value) => *value,
+            Self::Text(it) => Value::Text(text(it)),
+            Self::Group(it) => Value::Group(text(it)),
+            Self::Int(value) => Value::Int(*value),
+            Self::Uint(value) => Value::Uint(*value),
+            Self::Millis(ns) => Value::Millis(*ns),
+            Self::Number(value) => Value::Number(*value),
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Flow(number) => Value::Flow(*number),
+            Self::Category(name) => Value::Category(name),
+            Self::ThreadTime(ns) => Value::ThreadTime(*ns),
         }
     }
 }
 
-impl From<Value<'_>> for OwnedValue {
-    fn from(value: Value<'_>) -> Self {
-        Self::Plain(match value {
-            Value::Text(text) => return Self::Text(text.into()),
-            Value::Group(name) => return Self::Group(name.into()),
-            Value::Int(value) => Value::Int(value),
-            Value::Uint(value) => Value::Uint(value),
-            Value::Millis(ns) => Value::Millis(ns),
-            Value::Number(value) => Value::Number(value),
-            Value::Bool(value) => Value::Bool(value),
-            Value::Flow(number) => Value::Flow(number),
-            Value::Category(name) => Value::Category(name),
-            Value::ThreadTime(ns) => Value::ThreadTime(ns),
-        })
-    }
+/// Arguments that outlive their event.
+pub(super) type OwnedArgs = Vec<(&'static str, Value<Box<str>>)>;
+
+/// Owned arguments as an event has them.
+pub(super) fn borrowed(args: &OwnedArgs) -> Vec<Arg<'_>> {
+    args.iter().map(|(key, value)| Arg::new(key, value.map(|text| &**text))).collect()
 }
 
 /// One argument of an event.
@@ -100,37 +91,32 @@ pub struct Arg<'a> {
     /// Its name.
     pub key: &'static str,
     /// Its value.
-    pub value: Value<'a>,
+    pub value: Value<&'a str>,
 }
 
 impl<'a> Arg<'a> {
     /// An ordinary argument.
-    #[must_use]
-    pub fn new(key: &'static str, value: Value<'a>) -> Self {
+    pub(crate) fn new(key: &'static str, value: Value<&'a str>) -> Self {
         Self { key, value }
     }
 
     /// The arrow with this number passes through the event.
-    #[must_use]
-    pub fn flow(number: u64) -> Self {
+    pub(crate) fn flow(number: u64) -> Self {
         Self { key: "", value: Value::Flow(number) }
     }
 
     /// The event belongs to this group.
-    #[must_use]
-    pub fn group(name: &'a str) -> Self {
+    pub(crate) fn group(name: &'a str) -> Self {
         Self { key: "", value: Value::Group(name) }
     }
 
     /// The slice has this category.
-    #[must_use]
-    pub fn category(name: &'static str) -> Self {
+    pub(crate) fn category(name: &'static str) -> Self {
         Self { key: "", value: Value::Category(name) }
     }
 
     /// Main's CPU time so far, ns.
-    #[must_use]
-    pub fn thread_time(ns: u64) -> Self {
+    pub(crate) fn thread_time(ns: u64) -> Self {
         Self { key: "", value: Value::ThreadTime(ns) }
     }
 
@@ -164,8 +150,7 @@ pub struct ProcessInfo {
 
 impl ProcessInfo {
     /// Whether one of its threads or tracks has this tid in the trace.
-    #[must_use]
-    pub fn has_tid(&self, tid: u32) -> bool {
+    pub(crate) fn has_tid(&self, tid: u32) -> bool {
         self.pid == tid || self.plain_tids.contains(&tid) || self.threads.iter().any(|t| t.tid == tid)
     }
 }
@@ -228,20 +213,17 @@ impl Track {
     ];
 
     /// Whether it is about the main thread, and so a child of it: readers that query main's slices find it.
-    #[must_use]
-    pub fn of_main(self) -> bool {
+    pub(crate) fn of_main(self) -> bool {
         matches!(self, Self::StartupPhases | Self::Cpu)
     }
 
     /// Whether it is in the recorder's group, which comes last.
-    #[must_use]
-    pub fn of_recorder(self) -> bool {
+    pub(crate) fn of_recorder(self) -> bool {
         matches!(self, Self::MessageList | Self::Queue | Self::Vsync)
     }
 
     /// Its position among the tracks of the process, or of its group.
-    #[must_use]
-    pub fn rank(self) -> u32 {
+    pub(crate) fn rank(self) -> u32 {
         match self {
             Self::Anr | Self::Hang => 0,
             Self::Thread(_) => 1,
@@ -257,8 +239,7 @@ impl Track {
     }
 
     /// Its index in [`Track::PLAIN`]; `None` for a thread.
-    #[must_use]
-    pub fn plain(self) -> Option<usize> {
+    pub(crate) fn plain(self) -> Option<usize> {
         Self::PLAIN.iter().position(|track| *track == self)
     }
 
@@ -314,21 +295,34 @@ pub(crate) const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
 pub(super) const MAX_SHOWN_FRAMES: usize = 1024;
 
 /// Counters whose names begin like this are about the device and the process's threads while main was stalled.
-pub const SYSTEM_COUNTER: &str = "system: ";
+pub(crate) const SYSTEM_COUNTER: &str = "system: ";
 
 /// The group of a counter with this name; `None` for the app's own counters and those of its queues.
-#[must_use]
-pub fn counter_group(name: &str) -> Option<Track> {
+pub(crate) fn counter_group(name: &str) -> Option<Track> {
     if RECORDERS_COUNTERS.contains(&name) || name.ends_with(SHORT_CALLS) {
         return Some(Track::Recorder);
     }
     name.starts_with(SYSTEM_COUNTER).then_some(Track::System)
 }
 
-/// The name of the lock tracks of a thread with this name.
-#[must_use]
-pub fn locks_name(thread: &str) -> String {
-    format!("locks of {thread}")
+/// A track of which there may be several with one name, which viewers show as one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lane<'a> {
+    /// The locks of the thread with this tid and name, which is one of the process's or came with a stack.
+    Locks(u32, &'a str),
+    /// Tasks that are queued, with the name of the track.
+    Queue(&'a str),
+}
+
+impl<'a> Lane<'a> {
+    /// The name of the track.
+    #[must_use]
+    pub fn name(self) -> Cow<'a, str> {
+        match self {
+            Self::Locks(_, thread) => Cow::Owned(format!("locks of {thread}")),
+            Self::Queue(name) => Cow::Borrowed(name),
+        }
+    }
 }
 
 /// The level of a log line. The exporter's own lines use only three.
@@ -363,8 +357,7 @@ pub struct LogLine<'a> {
 
 impl<'a> LogLine<'a> {
     /// One of the exporter's own lines.
-    #[must_use]
-    pub fn ours(at: u64, level: Level, message: &'a str) -> Self {
+    pub(crate) fn ours(at: u64, level: Level, message: &'a str) -> Self {
         Self { at, level, source: None, message }
     }
 }
@@ -506,18 +499,11 @@ pub trait Sink {
     /// # Errors
     /// As for [`Sink::head`].
     fn track(&mut self, track: Track) -> Result<(), ExportError>;
-    /// Selects a lock track beside the thread with this tid, which is one of the process's or came with a
-    /// stack, and has this name. `lane` distinguishes the tracks of one thread, and each occurs once.
+    /// Selects a further track, next to the process's or to a thread's own.
     ///
     /// # Errors
     /// As for [`Sink::head`].
-    fn locks(&mut self, tid: u32, name: &str, lane: usize) -> Result<(), ExportError>;
-    /// Selects a track of the process for tasks that are queued, with this name. `lane` distinguishes the tracks of one
-    /// name, and each occurs once.
-    ///
-    /// # Errors
-    /// As for [`Sink::head`].
-    fn queue(&mut self, name: &str, lane: usize) -> Result<(), ExportError>;
+    fn lane(&mut self, lane: Lane<'_>) -> Result<(), ExportError>;
     /// Starts a slice.
     ///
     /// # Errors
@@ -566,10 +552,10 @@ pub trait Sink {
     fn finish(&mut self, facts: &[(String, String)]) -> Result<(), ExportError>;
 }
 
-/// A sink, and the counts of what it got from one recording.
+/// A sink, and the counts of what it got from all recordings so far.
 pub(crate) struct TallySink<'a, K> {
     pub(super) sink: &'a mut K,
-    pub(super) tally: Tally,
+    pub(super) tally: &'a mut Tally,
 }
 
 impl<K: Sink> TallySink<'_, K> {
@@ -577,6 +563,12 @@ impl<K: Sink> TallySink<'_, K> {
     pub(super) fn track(&mut self, track: Track) -> Result<(), ExportError> {
         self.tally.tracks += 1;
         self.sink.track(track)
+    }
+
+    /// Selects a further track.
+    pub(super) fn lane(&mut self, lane: Lane<'_>) -> Result<(), ExportError> {
+        self.tally.tracks += 1;
+        self.sink.lane(lane)
     }
 
     /// Starts a slice with a name that is likely to recur.

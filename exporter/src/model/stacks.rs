@@ -6,7 +6,9 @@ use answers::text::clean;
 
 use super::dumped_thread::DumpedThread;
 use super::locks::{DumpedWait, TraceThread, dumped_waits};
-use super::sink::{MAX_SHOWN_FRAMES, Sink, StackFrame, StackRow, TallySink, ThreadState};
+use super::sink::{
+    MAX_SHOWN_FRAMES, Sink, StackFrame, StackRow, TallySink, ThreadInfo, ThreadState, borrowed,
+};
 use super::thread::Shared;
 use crate::ExportError;
 use crate::facts::{Detector, Incidents, MAX_TIME};
@@ -60,7 +62,7 @@ impl<K: Sink> Stacks<'_, '_, K> {
         let at = at.max(self.start);
         let main = self.main == Some(tid);
         let sampled = main && !frames.is_empty();
-        let args = state.map(DumpedThread::args).unwrap_or_default();
+        let args = state.map(|state| borrowed(&state.args)).unwrap_or_default();
         let state = state.map(|state| ThreadState { name: &state.name, args: &args });
         if frames.len() <= MAX_SHOWN_FRAMES {
             return self.out.stack(&StackRow { at, tid, name, frames, sampled, cut: None, state });
@@ -131,30 +133,27 @@ fn dump_stacks<K: Sink>(
                 || thread.sys_tid.is_some_and(|tid| t.recorded_tid == tid && t.main == is_main)
         })
     };
-    let stranger = |thread: &Thread| thread.sys_tid.filter(|tid| *tid > 0 && !shared.process.has_tid(*tid));
-    let named = |thread: &Thread| thread.name.as_deref().map_or("unknown".into(), clean).into_owned();
+    let placed = |section: &Section, thread: &Thread| -> Option<(u32, Option<&ThreadInfo>)> {
+        let stranger = || thread.sys_tid.filter(|tid| *tid > 0 && !shared.process.has_tid(*tid));
+        let known = known(section, thread);
+        Some((known.map(|known| known.tid).or_else(stranger)?, known))
+    };
     for section in ours.clone() {
-        let of = |thread: &Thread| match known(section, thread) {
-            Some(known) => Some(TraceThread {
-                tid: known.tid,
-                name: known.name.clone().unwrap_or_else(|| named(thread)),
-            }),
-            None => stranger(thread).map(|tid| TraceThread { tid, name: named(thread) }),
+        let of = |thread: &Thread| {
+            let (tid, known) = placed(section, thread)?;
+            let name = known.and_then(|known| known.name.clone());
+            let dumped = || thread.name.as_deref().map_or("unknown".into(), clean).into_owned();
+            Some(TraceThread { tid, name: name.unwrap_or_else(dumped) })
         };
         dumped_waits(shared, at, section, of, &mut out.waits);
     }
     for (section, thread) in ours.flat_map(|section| section.threads.iter().map(move |t| (section, t))) {
-        let name = thread.name.as_deref().map(clean);
-        let (tid, name) = match known(section, thread) {
-            Some(known) if !out.out.sink.wants(known) => continue,
-            Some(known) => (known.tid, None),
-            None => match stranger(thread) {
-                Some(tid) => (tid, name.as_deref()),
-                None => continue,
-            },
-        };
-        let tid_of =
-            |other: &Thread| known(section, other).map(|known| known.tid).or_else(|| stranger(other));
+        let Some((tid, known)) = placed(section, thread) else { continue };
+        if known.is_some_and(|known| !out.out.sink.wants(known)) {
+            continue;
+        }
+        let name = thread.name.as_deref().filter(|_| known.is_none()).map(clean);
+        let tid_of = |other: &Thread| placed(section, other).map(|(tid, _)| tid);
         let texts: Vec<_> = thread.frames.iter().map(texts).collect();
         let functions = texts.iter().map(|(function, ..)| function.as_str());
         let state = DumpedThread::of(kind, section, thread, tid_of, functions);
@@ -165,7 +164,7 @@ fn dump_stacks<K: Sink>(
             native: None,
         });
         let frames: Vec<_> = frames.collect();
-        out.write(at, tid, name, &frames, Some(&state))?;
+        out.write(at, tid, name.as_deref(), &frames, Some(&state))?;
     }
     Ok(())
 }

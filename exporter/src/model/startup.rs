@@ -1,5 +1,7 @@
 //! Writes starts on tracks of their own, in the form that Perfetto's `android.startup.startups` reads.
 
+use std::collections::BTreeSet;
+
 use super::sink::{Arg, Sink, TallySink, Track, Value};
 use super::start_split::{StartPart, StartSplit, start_split};
 use super::thread::Shared;
@@ -10,18 +12,32 @@ use crate::facts::{StartKind, Startup};
 struct NestedSlices {
     open: Vec<u64>,
     now: u64,
+    /// Ends of launches that are still to be written.
+    launched: BTreeSet<(u64, String)>,
 }
 
 impl NestedSlices {
     fn at<K: Sink>(start: u64, track: Track, out: &mut TallySink<'_, K>) -> Result<Self, ExportError> {
         out.track(track)?;
-        Ok(Self { open: Vec::new(), now: start })
+        Ok(Self { open: Vec::new(), now: start, launched: BTreeSet::new() })
     }
 
     fn close_until<K: Sink>(&mut self, at: u64, out: &mut TallySink<'_, K>) -> Result<(), ExportError> {
         while let Some(end) = self.open.pop_if(|end| *end <= at) {
             out.end(end, &[])?;
             self.now = end;
+        }
+        Ok(())
+    }
+
+    /// Ends launches. A launch ends before anything else starts, for readers that search for the end by name.
+    fn launched_until<K: Sink>(&mut self, until: u64, out: &mut TallySink<'_, K>) -> Result<(), ExportError> {
+        while self.launched.first().is_some_and(|(at, _)| *at <= until)
+            && let Some((at, name)) = self.launched.pop_first()
+        {
+            self.close_until(at, out)?;
+            self.now = self.now.max(at);
+            out.instant(self.now, &name, &[])?;
         }
         Ok(())
     }
@@ -58,22 +74,8 @@ pub(super) fn startup_tracks<K: Sink>(
     let split =
         start_split(shared.facts, &shared.names, starts).map_err(ExportError::reading(shared.file))?;
     let mut nest = NestedSlices::at(shared.start, Track::Startup, out)?;
-    // A launch ends before anything else starts, for readers that search for the end by name.
-    let mut launched: Vec<(u64, String)> = Vec::new();
-    let write_launches = |until: u64,
-                          launched: &mut Vec<(u64, String)>,
-                          nest: &mut NestedSlices,
-                          out: &mut TallySink<'_, K>| {
-        while let Some((at, name)) = launched.first().filter(|(at, _)| *at <= until).cloned() {
-            launched.remove(0);
-            nest.close_until(at, out)?;
-            nest.now = nest.now.max(at);
-            out.instant(nest.now, &name, &[])?;
-        }
-        Ok::<(), ExportError>(())
-    };
     for (i, start) in starts.iter().enumerate() {
-        write_launches(start.begin, &mut launched, &mut nest, out)?;
+        nest.launched_until(start.begin, out)?;
         let number = i + 1;
         let name = match start.kind {
             kind if is_launch(kind) => format!("launchingActivity#{number}"),
@@ -87,11 +89,10 @@ pub(super) fn startup_tracks<K: Sink>(
         nest.slice((start.begin, start.end), &name, &args, out)?;
         if is_launch(start.kind) {
             let name = format!("launchingActivity#{number}:completed-{}:{package}", start.kind.word());
-            launched.push((start.end, name));
-            launched.sort();
+            nest.launched.insert((start.end, name));
         }
     }
-    write_launches(u64::MAX, &mut launched, &mut nest, out)?;
+    nest.launched_until(u64::MAX, out)?;
     nest.close_until(u64::MAX, out)?;
     phases(shared, out)
 }

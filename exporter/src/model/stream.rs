@@ -133,18 +133,16 @@ fn usable_clocks(mut clocks: Vec<Clocks>) -> Vec<Clocks> {
     kept
 }
 
-/// The counts of a recording before any of it is written.
-fn counted(recording: &Recording<dyn Source + '_>) -> Tally {
+/// Counts what is known of a recording before any of it is written.
+fn count(recording: &Recording<dyn Source + '_>, counts: &mut Tally) {
     let header = recording.header();
     let (faults, more_faults) = recording.faults();
-    Tally {
-        // A damaged header's value must leave room for counting.
-        clamped: header.clamped.min(u64::MAX / 2),
-        dropped: header.dropped,
-        overwritten: recording.threads().iter().fold(0, |sum, t| sum.saturating_add(t.overwritten())),
-        faults: faults.len() as u64 + more_faults,
-        ..Tally::default()
-    }
+    // A damaged header's value must leave room for counting.
+    counts.clamped = counts.clamped.saturating_add(header.clamped).min(u64::MAX / 2);
+    counts.dropped = counts.dropped.saturating_add(header.dropped);
+    let overwritten = recording.threads().iter().map(|thread| thread.overwritten());
+    counts.overwritten = overwritten.fold(counts.overwritten, u64::saturating_add);
+    counts.faults += faults.len() as u64 + more_faults;
 }
 
 /// Ranks the threads: main, then those whose locks others waited for, then the others in their order.
@@ -172,8 +170,9 @@ fn one<K: Sink>(
     let (recording, names) = (input.recording, input.names);
     let failed = ExportError::reading(input.file);
     let facts = Facts::of(recording).map_err(failed)?;
-    let mut out = TallySink { sink, tally: counted(recording) };
-    out.tally.skipped = facts.skipped().total();
+    let mut out = TallySink { sink, tally: &mut all.counts };
+    count(recording, out.tally);
+    out.tally.skipped += facts.skipped().total();
     let survey = facts.survey(|_, _| {}).map_err(failed)?;
     out.tally.skipped += survey.frames.more;
     let owners = Owners::of(&facts, &survey.waits, flows).map_err(failed)?;
@@ -212,9 +211,7 @@ fn one<K: Sink>(
         pauses: facts.recorder.pauses(),
         start,
     };
-    tracks(&shared, input.symbols, &mut all.warnings, &mut out)?;
-    all.counts += out.tally;
-    Ok(())
+    tracks(&shared, input.symbols, &mut all.warnings, &mut out)
 }
 
 /// Writes all tracks of a recording.

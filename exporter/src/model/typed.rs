@@ -99,7 +99,7 @@ impl<K: Sink> ThreadPass<'_, '_, K> {
         let threads = self.shared.recording.threads();
         let owner = threads.iter().position(|t| wait.owner > 0 && t.uid == wait.owner);
         let owner = owner.map(|i| &self.shared.process.threads[i]);
-        let known = self.shared.owners.owner(self.thread, number);
+        let known = self.shared.owners.wait(self.thread, number);
         let owner_name = owner.and_then(|o| o.name.as_deref()).unwrap_or("unknown");
         let name = match owner {
             Some(owner) if wait.kind == WaitKind::Monitor => {
@@ -135,9 +135,8 @@ impl<K: Sink> ThreadPass<'_, '_, K> {
         self.open(at, typed(types::WAIT), Name::Text(&name), &args)?;
         // Viewers draw an arrow from the end of its source, so it starts at an event without duration.
         if let Some(known) = known.filter(|_| self.shown.len() <= MAX_DEPTH) {
-            let (flow, release) = known.flows;
-            self.waiting.push((at, release));
-            self.out.instant(at, &labels::waits_for(owner_name), &[Arg::flow(flow)])?;
+            self.waiting.push((at, known.release));
+            self.out.instant(at, &labels::waits_for(owner_name), &[Arg::flow(known.flow)])?;
         }
         Ok(())
     }

@@ -139,7 +139,7 @@ mod tests {
 
     /// Writes a text; returns the last number, and whether the text is declared and whether it is inline.
     fn write(texts: &mut Texts, text: &str) -> (u32, bool, bool) {
-        let (mut m, mut interned) = (Message::new(), Message::new());
+        let (mut m, mut interned) = (Message::default(), Message::default());
         texts.write(&mut m, &mut interned, text, &Fields { number: 1, declaration: 2, inline: 3 });
         (texts.last, !interned.bytes().is_empty(), m.bytes()[0] == 3 << 3 | 2)
     }

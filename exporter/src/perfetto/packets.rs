@@ -319,7 +319,7 @@ mod tests {
     fn the_head_has_the_bytes_that_the_engine_took() {
         // perfetto.md §1.1: clock 64 in us at 0 = BOOTTIME 1e12, default track 1.
         let golden = "50016801b80501da0307d003405a02580132180a0908061080a094a58d1d0a0908401000180120e8071006";
-        let mut m = Message::new();
+        let mut m = Message::default();
         head(&mut m, 1, 1, 1_000_000_000_000, 1000);
         let hex: String = m.bytes().iter().map(|b| format!("{b:02x}")).collect();
         assert_eq!((hex.as_str(), m.bytes().len()), (golden, 0x2b));

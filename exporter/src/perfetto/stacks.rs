@@ -167,7 +167,7 @@ impl Stacks {
         state: &ThreadState<'_>,
         frames: &[StackFrame<'_>],
     ) {
-        let mut body = Message::new();
+        let mut body = Message::default();
         body.uint(event::TYPE, event::INSTANT).uint(event::TRACK, track);
         self.texts.name(&mut body, state.name);
         for arg in state.args.iter().filter(|arg| arg.is_argument()) {

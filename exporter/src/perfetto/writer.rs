@@ -12,8 +12,8 @@ use super::stacks::Stacks;
 use crate::ExportError;
 use crate::facts::system;
 use crate::model::{
-    AnrRow, Arg, FrameRow, LogLine, Name, ProcessInfo, SYSTEM_COUNTER, SYSTEM_SERVER_PID, Sink, StackRow,
-    Track, Unit, counter_group, locks_name,
+    AnrRow, Arg, FrameRow, Lane, LogLine, Name, ProcessInfo, SYSTEM_COUNTER, SYSTEM_SERVER_PID, Sink,
+    StackRow, Track, Unit, counter_group,
 };
 use crate::protobuf::write::{Message, put_varint};
 
@@ -21,6 +21,10 @@ use crate::protobuf::write::{Message, put_varint};
 const QUEUES_RANK: u32 = 8;
 /// Rank of threads that only a dump has: after all recorded ones.
 const DUMPED_THREAD_RANK: u32 = 1 << 30;
+/// Descriptions of tracks of locks and of queues.
+const LOCKS: &str =
+    "What this thread held while others waited for it, and what a thread dump says that it waited for";
+const QUEUES: &str = "Tasks from their submission to their start";
 const SYSTEM_SERVER: &str = "system_server";
 /// The first version that accepts a stack with an event. Older ones count an error for each.
 const WITH_CALLSTACKS: u32 = 53;
@@ -79,7 +83,7 @@ pub(crate) struct PerfettoWriter<W> {
     /// The oldest Perfetto, by major version, that must accept the trace without errors.
     min_perfetto: u32,
     /// Processes whose parent and user are in another trace.
-    known_processes: Vec<u32>,
+    pub(crate) known_processes: Vec<u32>,
     /// Offset of the numbers of arrows and frames.
     pub(super) base: u64,
     bytes: u64,
@@ -91,8 +95,8 @@ impl<W: Write> PerfettoWriter<W> {
     pub(crate) fn new(out: W, level: u32, stdlib_anr: bool, base: u64, min_perfetto: u32) -> Self {
         Self {
             blocks: Blocks::new(out, level),
-            message: Message::new(),
-            body: Message::new(),
+            message: Message::default(),
+            body: Message::default(),
             start: 0,
             clocks: Vec::new(),
             next_uuid: base,
@@ -111,11 +115,6 @@ impl<W: Write> PerfettoWriter<W> {
             base,
             bytes: 0,
         }
-    }
-
-    /// Omits the parents and users of these processes.
-    pub(crate) fn leave_out_trees(&mut self, processes: &[u32]) {
-        self.known_processes = processes.to_vec();
     }
 
     /// Number of bytes written; valid once the trace is finished.
@@ -268,19 +267,14 @@ impl<W: Write> Sink for PerfettoWriter<W> {
         if self.fresh.take() == Some(uuid) { Ok(()) } else { Ok(self.sequence_head(uuid)?) }
     }
 
-    fn locks(&mut self, tid: u32, name: &str, _lane: usize) -> Result<(), ExportError> {
+    fn lane(&mut self, lane: Lane<'_>) -> Result<(), ExportError> {
         self.stacks = None;
-        let parent = self.thread_track(tid, Some(name))?;
-        let description = "What this thread held while others waited for it, and what a thread dump says that it waited for";
-        let row = self.describe(|m| packets::beside(m, &locks_name(name), parent, description, None))?;
-        Ok(self.sequence_head(row)?)
-    }
-
-    fn queue(&mut self, name: &str, _lane: usize) -> Result<(), ExportError> {
-        self.stacks = None;
-        let (parent, description) = (self.process.uuid, "Tasks from their submission to their start");
-        let row = self.describe(|m| packets::beside(m, name, parent, description, Some(QUEUES_RANK)))?;
-        Ok(self.sequence_head(row)?)
+        let (parent, description, rank) = match lane {
+            Lane::Locks(tid, name) => (self.thread_track(tid, Some(name))?, LOCKS, None),
+            Lane::Queue(_) => (self.process.uuid, QUEUES, Some(QUEUES_RANK)),
+        };
+        let uuid = self.describe(|m| packets::beside(m, &lane.name(), parent, description, rank))?;
+        Ok(self.sequence_head(uuid)?)
     }
 
     #[inline]

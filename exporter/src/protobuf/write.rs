@@ -22,10 +22,6 @@ pub(crate) fn put_varint(out: &mut [u8], mut value: u64) -> usize {
 }
 
 impl Message {
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -56,9 +52,7 @@ impl Message {
     }
 
     pub(crate) fn double(&mut self, field: u32, value: f64) -> &mut Self {
-        self.tag(field, FIXED64);
-        self.bytes.extend_from_slice(&value.to_bits().to_le_bytes());
-        self
+        self.fixed(field, value.to_bits())
     }
 
     pub(crate) fn fixed(&mut self, field: u32, value: u64) -> &mut Self {

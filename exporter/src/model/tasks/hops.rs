@@ -8,7 +8,7 @@ use super::fate::Fate;
 use super::queues::Queues;
 use super::shown::Shown;
 use super::targets::{Target, Targets};
-use super::{Mark, MarkKind, WaitSlice};
+use super::{MarkKind, WaitSlice};
 use crate::facts::concurrency::Waiting;
 
 /// Maximum number of threads that an arrow passes.
@@ -16,24 +16,18 @@ const MAX_HOPS: usize = 32;
 
 /// Places the arrows of waits.
 pub(super) struct Hops<'p, 'i> {
-    plan: &'p Shown<'i>,
+    plan: &'p mut Shown<'i>,
     waits: &'p [(&'p Waiting, Target)],
     targets: &'p Targets<'p>,
     queues: &'p mut Queues,
     /// By thread, the waits of that thread by time.
     of_thread: HashMap<usize, Vec<usize>>,
     slices: Vec<WaitSlice>,
-    marks: Vec<(usize, Mark)>,
-    /// Arrows that pass through a task's run, by thread and task.
-    runs: HashMap<(usize, usize), Vec<u64>>,
 }
-
-/// Slices of waits, instants, and arrows through runs.
-type Parts = (HashMap<(usize, u64), WaitSlice>, Vec<(usize, Mark)>, HashMap<(usize, usize), Vec<u64>>);
 
 impl<'p, 'i> Hops<'p, 'i> {
     pub(super) fn new(
-        plan: &'p Shown<'i>,
+        plan: &'p mut Shown<'i>,
         waits: &'p [(&'p Waiting, Target)],
         targets: &'p Targets<'p>,
         queues: &'p mut Queues,
@@ -43,14 +37,14 @@ impl<'p, 'i> Hops<'p, 'i> {
             of_thread.entry(waiting.thread).or_default().push(at);
         }
         let slices = vec![WaitSlice::default(); waits.len()];
-        Self { plan, waits, targets, queues, of_thread, slices, marks: Vec::new(), runs: HashMap::new() }
+        Self { plan, waits, targets, queues, of_thread, slices }
     }
 
-    pub(super) fn run(mut self) -> Parts {
+    /// Adds the instants and arrows to the plan; returns what is added to the slices of waits.
+    pub(super) fn run(mut self) -> HashMap<(usize, u64), WaitSlice> {
         (0..self.waits.len()).for_each(|at| self.wait(at));
         let keyed = self.waits.iter().zip(self.slices);
-        let slices = keyed.map(|((waiting, _), slice)| ((waiting.thread, waiting.number), slice)).collect();
-        (slices, self.marks, self.runs)
+        keyed.map(|((waiting, _), slice)| ((waiting.thread, waiting.number), slice)).collect()
     }
 
     fn wait(&mut self, index: usize) {
@@ -62,7 +56,7 @@ impl<'p, 'i> Hops<'p, 'i> {
                 MarkKind::WaitsForThread { thread, monitor: waiting.wait.kind == WaitKind::Monitor }
             }
         };
-        self.marks.push((waiting.thread, Mark { at: waiting.begun, kind, flows: vec![flow] }));
+        self.plan.mark(waiting.thread, waiting.begun, kind, vec![flow]);
         self.slices[index].flows.push(flow);
         if let Target::Task(task) = target {
             self.slices[index].task = Some((task, self.state(task, waiting.begun)));
@@ -93,7 +87,7 @@ impl<'p, 'i> Hops<'p, 'i> {
         let kind = MarkKind::AwaitedBy(waiter.thread);
         let task = match target {
             Target::Thread(thread) => {
-                self.marks.push((thread, Mark { at, kind, flows: vec![flow] }));
+                self.plan.mark(thread, at, kind, vec![flow]);
                 return Some((thread, at));
             }
             Target::Task(task) => task,
@@ -101,12 +95,13 @@ impl<'p, 'i> Hops<'p, 'i> {
         let queue = self.plan.work.tasks()[task].queue;
         match self.plan.fates[task] {
             Fate::Started { at: started, thread } if started < at => {
-                self.marks.push((thread, Mark { at, kind, flows: vec![flow] }));
+                self.plan.mark(thread, at, kind, vec![flow]);
                 Some((thread, at))
             }
             Fate::Started { at: started, thread } => {
                 self.queues.awaited(queue, task, (at, waiter.thread, flow));
-                self.runs.entry((thread, task)).or_default().push(flow);
+                let mut runs = self.plan.runs.get_mut(&thread).into_iter().flatten();
+                runs.find(|run| run.task == task).into_iter().for_each(|run| run.flows.push(flow));
                 Some((thread, started))
             }
             _ => {
@@ -116,7 +111,7 @@ impl<'p, 'i> Hops<'p, 'i> {
                     .behind(waiter)
                     .or_else(|| first.then(|| self.worker(waiter, task)).flatten())?;
                 let at = at.saturating_add(1);
-                self.marks.push((thread, Mark { at, kind: MarkKind::Before(task), flows: vec![flow] }));
+                self.plan.mark(thread, at, MarkKind::Before(task), vec![flow]);
                 Some((thread, at))
             }
         }

@@ -10,7 +10,7 @@ use super::hops::Hops;
 use super::queues::{Queues, Row};
 use super::shown::{PlanInput, Shown};
 use super::targets::{Target, Targets};
-use super::{LeftOut, MAX_TASKS, MAX_WAITS, MIN_QUEUED, Mark, MarkKind, RunSlice, TaskPlan};
+use super::{LeftOut, MAX_TASKS, MAX_WAITS, MIN_QUEUED, MarkKind, RunSlice, TaskPlan};
 use crate::facts::concurrency::{ConcurrentWork, TaskCodes, Waiting};
 
 impl TaskPlan {
@@ -36,15 +36,13 @@ impl TaskPlan {
         waits.sort_by_key(|(waiting, _)| (waiting.begun, waiting.thread, waiting.number));
 
         let fates = fates(&work, &posts);
+        let thread_starts = work.started_threads().map(|step| (step.thread, step.at, step.what.object));
         let mut plan = Shown {
             input,
             work: &work,
             posts: &posts,
             fates: &fates,
-            thread_starts: work
-                .started_threads()
-                .map(|step| (step.thread, step.at, step.what.object))
-                .collect(),
+            thread_starts: thread_starts.collect(),
             marks: HashMap::new(),
             runs: HashMap::new(),
         };
@@ -62,9 +60,10 @@ impl TaskPlan {
         for task in in_order {
             plan.show(task, arrows.get(&task).copied(), &mut queues);
         }
-        let (wait_slices, hop_marks, hop_runs) = Hops::new(&plan, &waits, &targets, &mut queues).run();
-        plan.add(hop_marks, hop_runs);
-        let Shown { marks, runs, .. } = plan;
+        let wait_slices = Hops::new(&mut plan, &waits, &targets, &mut queues).run();
+        let Shown { mut marks, mut runs, .. } = plan;
+        marks.values_mut().for_each(|marks| marks.sort_by_key(|mark| mark.at));
+        runs.values_mut().for_each(|runs| runs.sort_by_key(|run| run.entered));
         let started = fates.iter().enumerate().filter_map(|(task, fate)| match fate {
             Fate::Started { at, .. } => Some((task, *at)),
             _ => None,
@@ -79,13 +78,11 @@ impl TaskPlan {
 impl Shown<'_> {
     /// Which tasks are shown, and how many are not.
     fn shown(&self, waits: &[(&Waiting, Target)]) -> (HashSet<usize>, u64) {
-        let awaited: HashSet<usize> = waits
-            .iter()
-            .filter_map(|(_, target)| match target {
-                Target::Task(task) => Some(*task),
-                Target::Thread(_) => None,
-            })
-            .collect();
+        let awaited = waits.iter().filter_map(|(_, target)| match target {
+            Target::Task(task) => Some(*task),
+            Target::Thread(_) => None,
+        });
+        let awaited: HashSet<usize> = awaited.collect();
         let mut tasks: Vec<usize> = (0..self.work.tasks().len()).collect();
         tasks.sort_by_cached_key(|task| {
             (!awaited.contains(task), Reverse(self.queued(*task).unwrap_or(0)), *task)
@@ -93,19 +90,6 @@ impl Shown<'_> {
         let more = tasks.len().saturating_sub(MAX_TASKS);
         tasks.truncate(MAX_TASKS);
         (tasks.into_iter().collect(), more as u64)
-    }
-
-    /// Adds the instants and arrows of waits, and brings all into the order of time.
-    fn add(&mut self, hop_marks: Vec<(usize, Mark)>, hop_runs: HashMap<(usize, usize), Vec<u64>>) {
-        for (thread, mark) in hop_marks {
-            self.marks.entry(thread).or_default().push(mark);
-        }
-        for ((thread, task), flows) in hop_runs {
-            let mut runs = self.runs.get_mut(&thread).into_iter().flatten();
-            runs.find(|run| run.task == task).into_iter().for_each(|run| run.flows.extend(&flows));
-        }
-        self.marks.values_mut().for_each(|marks| marks.sort_by_key(|mark| mark.at));
-        self.runs.values_mut().for_each(|runs| runs.sort_by_key(|run| run.entered));
     }
 
     /// What a thread does when it hands a task over.
@@ -136,34 +120,22 @@ impl Shown<'_> {
         };
         let arrow = message.or_else(|| (has_row || runs.is_some()).then(|| self.input.flows.next()));
         let flows: Vec<u64> = arrow.into_iter().collect();
-        let submitted = Mark {
-            at: task.submitted.at,
-            kind: MarkKind::HandsOver(self.verb(index), index),
-            flows: flows.clone(),
-        };
-        self.marks.entry(task.submitted.thread).or_default().push(submitted);
+        let hands_over = MarkKind::HandsOver(self.verb(index), index);
+        self.mark(task.submitted.thread, task.submitted.at, hands_over, flows.clone());
         if has_row {
             let (end, incomplete) = match fate {
                 Fate::Started { at, .. } => (at, false),
                 _ => (self.input.end, true),
             };
-            let begin = task.submitted.at;
-            let row = Row {
-                task: index,
-                begin,
-                end: end.max(begin),
-                incomplete,
-                flows: flows.clone(),
-                marks: Vec::new(),
-            };
+            let (begin, flows) = (task.submitted.at, flows.clone());
+            let row = Row { task: index, begin, end: end.max(begin), incomplete, flows, marks: Vec::new() };
             queues.add(task.queue, row);
         }
         let (Some(thread), Some(run)) = (runs, task.run) else { return };
         let (entered, method) = match self.work.entered(&run) {
             Some((entered, method)) => (entered, Some(method)),
             None if self.work.is_step(&run) => {
-                let mark = Mark { at: run.begun, kind: MarkKind::Runs(index), flows };
-                return self.marks.entry(thread).or_default().push(mark);
+                return self.mark(thread, run.begun, MarkKind::Runs(index), flows);
             }
             None => (run.begun, None),
         };

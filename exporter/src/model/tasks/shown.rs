@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::fate::Fate;
-use super::{ChainLink, Mark, RunSlice};
+use super::{ChainLink, Mark, MarkKind, RunSlice};
 use crate::facts::Facts;
 use crate::facts::concurrency::{ConcurrentWork, Posts};
 use crate::model::flows::Flows;
@@ -35,6 +35,11 @@ pub(super) struct Shown<'a> {
 }
 
 impl Shown<'_> {
+    /// Adds an instant to a thread.
+    pub(super) fn mark(&mut self, thread: usize, at: u64, kind: MarkKind, flows: Vec<u64>) {
+        self.marks.entry(thread).or_default().push(Mark { at, kind, flows });
+    }
+
     /// How long a task was queued as far as is known, ns; `None` if it did not wait in a queue.
     pub(super) fn queued(&self, task: usize) -> Option<u64> {
         let known = self.work.tasks().get(task).filter(|task| !task.is_scheduled && !task.is_stage)?;

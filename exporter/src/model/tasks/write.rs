@@ -1,6 +1,6 @@
 //! Writes executors and handlers: a track for each with its queued tasks, and counters of its length and delay.
 
-use super::super::sink::{Arg, Level, Sink, TallySink, Unit, Value};
+use super::super::sink::{Arg, Lane, Level, Sink, TallySink, Unit, Value};
 use super::super::thread::Shared;
 use super::queues::{Queue, Row};
 use super::text::thread_name;
@@ -42,9 +42,8 @@ pub(in crate::model) fn queue_tracks<K: Sink>(
         let name = format!("queue of {}", queue.label);
         let (lanes, more) = lanes(&queue.rows);
         narrow += more;
-        for (lane, rows) in lanes.iter().enumerate() {
-            out.sink.queue(&name, lane)?;
-            out.tally.tracks += 1;
+        for rows in lanes {
+            out.lane(Lane::Queue(&name))?;
             for row in rows {
                 slice(shared, row, out)?;
             }

@@ -2,8 +2,8 @@
 
 use exporter::facts::{Facts, Survey};
 use exporter::model::{
-    AnrRow, Arg, Filter, FrameRow, Input, LogLine, Name, Names, ProcessInfo, Sink, StackRow, Tally, Track,
-    Unit, Value, stream,
+    AnrRow, Arg, Filter, FrameRow, Input, Lane, LogLine, Name, Names, ProcessInfo, Sink, StackRow, Tally,
+    Track, Unit, Value, stream,
 };
 use exporter::{ExportError, MethodMap, Selection};
 use trace_format::Recording;
@@ -124,19 +124,14 @@ impl Sink for Collected {
         Ok(())
     }
 
-    fn locks(&mut self, tid: u32, name: &str, _lane: usize) -> Result<(), ExportError> {
-        assert!(tid > 0);
+    fn lane(&mut self, lane: Lane<'_>) -> Result<(), ExportError> {
+        match lane {
+            Lane::Locks(tid, _) => assert!(tid > 0),
+            Lane::Queue(name) => assert!(name.starts_with("queue of "), "{name}"),
+        }
         self.balanced();
         self.now = 0;
-        self.place = exporter::model::locks_name(name);
-        Ok(())
-    }
-
-    fn queue(&mut self, name: &str, _lane: usize) -> Result<(), ExportError> {
-        assert!(name.starts_with("queue of "), "{name}");
-        self.balanced();
-        self.now = 0;
-        self.place = name.to_owned();
+        self.place = lane.name().into_owned();
         Ok(())
     }
 
