@@ -21,7 +21,7 @@ use std::cmp::Reverse;
 
 use answers::answer::{
     CauseId, Claim, Claims, Due, FrameView, SystemShare, due_to_dumped, due_to_recorded, is_ending, is_own,
-    keeps_alive, of_recorded, seen,
+    keeps_alive, of_recorded, seen, ticks,
 };
 use answers::dump::{self, Section};
 use answers::waited::Waited;
@@ -32,12 +32,16 @@ use super::idle::Idle;
 use super::sources::Sources;
 use super::stretches::{Sign, Stretch, Usual, computing, in_order, recorded};
 use super::{MIN_ENDED_HANG, WhyCause};
-use crate::facts::{Change, Payload, typed};
+use crate::facts::{Change, Open, Payload, typed};
 use crate::model::owner;
 use crate::words::thread_name;
 
 /// Another thread works beside a wait if it records something this long after the wait began and before it ended, ns.
 const BESIDE: u64 = 1_000_000_000;
+/// A sleep of main within so many calls that usually are short, one in the other, is a hang: a round of a loop may sleep if it
+/// finds no work, but not what such a round calls. Of other threads, which wait for work deeper in calls, one more.
+const LEAST_UNUSUAL: usize = 2;
+const LEAST_UNUSUAL_OF_OTHERS: usize = 3;
 
 /// A thread that hung, and when.
 #[derive(Clone, Copy, Debug)]
@@ -221,10 +225,14 @@ impl Judge<'_, '_> {
                 judged(owed)
             }
             Due::Nothing | Due::Unknown if is_starved() => judged(Claim::Waits),
-            Due::Nothing if thread.main || is_joined => {
-                Ok(if self.sleeps_in_unusual_calls(thread, stretch)? { judged(Claim::HeldUp)? } else { None })
+            Due::Nothing => {
+                let least = if thread.main || is_joined { LEAST_UNUSUAL } else { LEAST_UNUSUAL_OF_OTHERS };
+                Ok(if self.unusual_around_sleep(thread, stretch)? >= least {
+                    judged(Claim::HeldUp)?
+                } else {
+                    None
+                })
             }
-            Due::Nothing => Ok(None),
             Due::Unknown if is_of_library || self.waited_for_the_end(stretch) => Ok(None),
             Due::Unknown | Due::Result if is_unusual() => judged(owed),
             Due::Unknown if !thread.main && !is_joined => {
@@ -236,25 +244,27 @@ impl Judge<'_, '_> {
             }
             Due::Unknown | Due::Result if serves => Ok(None),
             Due::Unknown | Due::Result => {
-                let since = self.alone_since(thread, stretch)?;
+                let is_waiting = |dumped: &dump::Thread| {
+                    dumped.state.as_deref().is_some_and(|state| state.starts_with("WAITING"))
+                };
+                let waits_deep = of_dump == Some(Claim::MainWaits) && dumped.is_some_and(is_waiting);
+                let since = self.alone_since(thread, stretch, waits_deep)?;
                 Ok(Some(Judged { claim: owed, since, daemon }))
             }
         }
     }
 
-    /// True for a sleep within calls that usually are short, one in the other: a round of a loop may sleep if it finds no work, but
-    /// what such a round calls does not.
-    fn sleeps_in_unusual_calls(&self, thread: &Thread, stretch: &Stretch) -> Result<bool, ReadError> {
-        if !matches!(stretch.sign, Sign::Still(Some(wait)) if wait.kind == WaitKind::Sleep) {
-            return Ok(false);
-        }
+    /// The number of calls around a sleep that usually are short.
+    fn unusual_around_sleep(&self, thread: &Thread, stretch: &Stretch) -> Result<usize, ReadError> {
         let mut unusual = 0;
-        self.sources.facts.spans(thread).open_at([stretch.moment()], |_, open| {
-            let calls = open.frames().iter().filter(|call| ids::is_method(call.key));
-            unusual =
-                calls.filter(|call| self.usual.is_unusual_call((call.key, call.begun), stretch)).count();
-        })?;
-        Ok(unusual > 1)
+        if matches!(stretch.sign, Sign::Still(Some(wait)) if wait.kind == WaitKind::Sleep) {
+            self.sources.facts.spans(thread).open_at([stretch.moment()], |_, open| {
+                let calls = open.frames().iter().filter(|call| ids::is_method(call.key));
+                let is_unusual = |call: &&Open| self.usual.is_unusual_call((call.key, call.begun), stretch);
+                unusual = calls.filter(is_unusual).count();
+            })?;
+        }
+        Ok(unusual)
     }
 
     /// True if all that could end the thread's wait is over, by the recorded steps of concurrent work.
@@ -310,10 +320,13 @@ impl Judge<'_, '_> {
     }
 
     /// The time from which on no other thread works, in a stretch whose end others have to bring.
-    fn alone_since(&self, thread: &Thread, stretch: &Stretch) -> Result<u64, ReadError> {
+    /// A daemon that only sleeps again and again ends no wait of a main that is deep in its work.
+    fn alone_since(&self, thread: &Thread, stretch: &Stretch, waits_deep: bool) -> Result<u64, ReadError> {
         let mut since = stretch.since;
+        let only_ticks =
+            |other: &Thread| self.dumped(other, stretch).is_some_and(|(_, dumped)| ticks(dumped));
         for other in self.sources.facts.recording.threads() {
-            if !other.main && other.uid != thread.uid {
+            if !other.main && other.uid != thread.uid && !(waits_deep && only_ticks(other)) {
                 since = since.max(self.last_work(other, stretch)?.unwrap_or(since));
             }
         }

@@ -329,8 +329,8 @@ pub(super) fn computing(
     let mut spans = facts.spans(thread);
     while let Some((change, open)) = spans.change()? {
         let Some(time) = change.time() else { continue };
-        while let Some(stood) = next.pop_front_if(|stood| stood.at < time) {
-            around.extend(Around::of(open, &stood));
+        while next.front().is_some_and(|stood| stood.at < time) {
+            around.extend(next.pop_front().and_then(|stood| Around::of(open, &stood)));
         }
         if let Change::Closed { open: closed, until, .. } = change {
             let depth = open.depth() - 1;

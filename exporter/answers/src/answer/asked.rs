@@ -193,6 +193,11 @@ pub fn keeps_alive(main: &Thread) -> bool {
     own_frames(main) < 2 && stack::seen(main).any(meets)
 }
 
+/// True for a daemon that sleeps: one that only does so again and again ends no wait of others.
+pub fn ticks(thread: &Thread) -> bool {
+    thread.daemon && thread_activity(thread) == Activity::Of(CauseId::Sleep)
+}
+
 /// True for a worker of the JDK's pools, or of a timer, that sleeps in what it was given.
 fn runs_a_task(thread: &Thread) -> bool {
     let loops = [(POOL, "runWorker"), ("java.util.TimerThread", "mainLoop")];

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::CauseId;
 use super::activity::{self, Activity, remote_call};
 use super::due::{Due, due_to_dumped, is_ending};
 use super::dumped_why::DumpedWhy;
@@ -117,7 +118,7 @@ impl DumpSummary {
         let channel = Channels::of(dump).get(section, main).map(str::to_owned);
         let mut found = Self::of_main(section, main);
         found.frozen |= frozen
-            || found.activity == Some(Activity::Of(super::CauseId::Frozen))
+            || found.activity == Some(Activity::Of(CauseId::Frozen))
             || channel.as_deref().is_some_and(is_freezer);
         found.channel = channel;
         let facts = || section.facts.iter().chain(&dump.facts);
@@ -164,18 +165,35 @@ impl DumpSummary {
                 && lock.frame == Some(0)
                 && lock.class.as_deref().is_some_and(|class| class.starts_with("java.lang.Class<"))
         });
+        found.reads_or_computes();
         if for_class && found.activity == Some(Activity::Java) {
-            found.activity = Some(Activity::Of(super::CauseId::ClassLoading));
+            found.activity = Some(Activity::Of(CauseId::ClassLoading));
         }
         found.locks(section, main);
         found
+    }
+
+    /// Takes the samples of an earlier dump, and that the thread computed if it still is in that method.
+    pub(super) fn take_samples(&mut self, earlier: &Self) {
+        self.samples.clone_from(&earlier.samples);
+        let still = |computes: &&Computes| self.stack.iter().any(|line| line.site.name == computes.site.name);
+        self.computes = self.computes.take().or_else(|| earlier.computes.as_ref().filter(still).cloned());
+        self.reads_or_computes();
+    }
+
+    /// Samples and their CPU time say more than the moment of one stack.
+    fn reads_or_computes(&mut self) {
+        let reads = matches!(self.activity, Some(Activity::Of(CauseId::DiskIo | CauseId::NetworkIo)));
+        if self.computes.is_some() && reads {
+            self.activity = Some(Activity::Java);
+        }
     }
 
     fn locks(&mut self, section: &Section, main: &Thread) {
         let graph = LockGraph::from(section);
         if let Some(wanted) = main.awaited_lock() {
             self.lock = Some(wanted.class.clone());
-        } else if self.activity == Some(Activity::Of(super::CauseId::LockWait)) && self.is_blocked() {
+        } else if self.activity == Some(Activity::Of(CauseId::LockWait)) && self.is_blocked() {
             self.lock = Some(None);
         }
         let Some(tid) = main.tid else { return };

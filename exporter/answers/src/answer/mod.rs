@@ -36,7 +36,7 @@ mod system_share;
 mod wait_cause;
 
 pub use activity::{Activity, FrameView, classify, counted, is_stub, parts, remote_call};
-pub use asked::{Claim, Claims, Stands, keeps_alive};
+pub use asked::{Claim, Claims, Stands, keeps_alive, ticks};
 pub use cause::{Cause, Evidence};
 pub use due::{Due, due_to_dumped, due_to_recorded, is_ending};
 pub use dump_summary::{DumpSummary, Wanted as WantedThread};
@@ -67,9 +67,21 @@ use crate::words::said_of;
 /// What a dumped thread does.
 pub(crate) fn thread_activity(thread: &crate::dump::Thread) -> Activity {
     let found = classify(stack::seen(thread), thread.state.as_deref().unwrap_or_default());
-    // Who waits for a connection uses no CPU time: one that has used half of all time asks it again and again.
-    let has_run = thread.cpu_ns.zip(thread.elapsed_ns).is_some_and(|(cpu, elapsed)| cpu > elapsed / 2);
-    if found == Activity::Of(CauseId::NetworkIo) && has_run { Activity::Java } else { found }
+    // Who waits for a connection or a disk uses no CPU time: one that has used half of all time asks it again and again.
+    let has_run = || thread.cpu_ns.zip(thread.elapsed_ns).is_some_and(|(cpu, elapsed)| cpu > elapsed / 2);
+    match found {
+        Activity::Of(CauseId::NetworkIo | CauseId::DiskIo) if has_run() => Activity::Java,
+        // A library may sleep for what it gives.
+        Activity::Of(CauseId::FutureWait) if thread.state.as_deref().is_some_and(is_asleep) => {
+            Activity::Of(CauseId::Sleep)
+        }
+        found => found,
+    }
+}
+
+/// True for the state that a JVM's dump gives a thread in `Thread.sleep`.
+fn is_asleep(state: &str) -> bool {
+    state.ends_with("(sleeping)")
 }
 
 /// The verdict on main. Its words in JSON are the same in all versions.
@@ -305,4 +317,38 @@ fn heaviest(facts: &Observed) -> (Vec<StackLine>, u64) {
     }
     let dumped = facts.dumped().map(|dumped| dumped.stack.clone()).filter(|stack| !stack.is_empty());
     (dumped.unwrap_or_else(|| facts.recorded.clone()), 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a thread of a JVM does that has used this CPU time of 10 s, in this state and these calls, innermost first.
+    fn activity(cpu_ms: u32, state: &str, calls: &[&str]) -> Activity {
+        let frames: String = calls.iter().map(|call| format!("\tat {call}(X.java:1)\n")).collect();
+        let text = format!(
+            "Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode):\n\n\
+             \"main\" #1 prio=5 os_prio=0 cpu={cpu_ms}.00ms elapsed=10.00s tid=0x1 nid=0x1 runnable\n   \
+             java.lang.Thread.State: {state}\n{frames}"
+        );
+        let dump = crate::dump::Dump::read(std::path::Path::new("dump"), text.as_bytes()).unwrap();
+        thread_activity(dump.answer().unwrap().main().unwrap())
+    }
+
+    #[test]
+    fn threads_that_ran_for_half_of_their_time_compute_whatever_they_ask() {
+        let skips =
+            ["sun.nio.ch.FileDispatcherImpl.seek0", "java.io.BufferedInputStream.skip", "a.B.skipFully"];
+        assert_eq!(activity(6_000, "RUNNABLE", &skips), Activity::Java);
+        assert_eq!(activity(4_000, "RUNNABLE", &skips), Activity::Of(CauseId::DiskIo));
+    }
+
+    #[test]
+    fn threads_that_sleep_in_a_library_sleep() {
+        let waits = "com.google.common.util.concurrent.RateLimiter.acquire";
+        let sleeps = ["java.lang.Thread.sleep", "java.util.concurrent.TimeUnit.sleep", waits, "a.B.admit"];
+        assert_eq!(activity(9, "TIMED_WAITING (sleeping)", &sleeps), Activity::Of(CauseId::Sleep));
+        let parks = ["java.util.concurrent.locks.LockSupport.park", waits, "a.B.admit"];
+        assert_eq!(activity(9, "WAITING (parking)", &parks), Activity::Of(CauseId::FutureWait));
+    }
 }

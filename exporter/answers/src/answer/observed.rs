@@ -203,7 +203,7 @@ impl Observed {
             // The last dump of an agent has no samples.
             let earlier = before.as_ref().filter(|(_, before)| before.name == dumped.name);
             if let Some((_, earlier)) = earlier.filter(|_| dumped.samples.is_empty()) {
-                dumped.samples.clone_from(&earlier.samples);
+                dumped.take_samples(earlier);
             }
             (at, dumped)
         });
