@@ -18,7 +18,7 @@ use crate::fnv::fnv1a;
 use crate::report::{OpenItem, OpenItemKind, Report};
 
 /// One recording as a row. `docs/reports.md` explains the columns.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Row {
     /// The recording's file name.
     pub file: String,
@@ -27,12 +27,14 @@ pub struct Row {
     /// Its pid.
     pub pid: u32,
     /// Start of the recording, microseconds since 1970; `None` if the clock was not read.
+    #[serde(rename = "start", serialize_with = "table::timestamp")]
     pub start_us: Option<u64>,
     /// The map id of its build.
     pub map_id: String,
     /// Whether main hung.
     pub hung: bool,
     /// Duration of the hang, ns.
+    #[serde(serialize_with = "table::int64")]
     pub hang_ns: u64,
     /// Number of ANRs, including suspected ones.
     pub anrs: u32,
@@ -50,6 +52,7 @@ pub struct Row {
     /// The owner of the lock.
     pub owner: Option<String>,
     /// Duration of the cold start, ns.
+    #[serde(serialize_with = "table::int64")]
     pub cold_start_ns: Option<u64>,
     /// What main was in: a message, or a unit outside of messages.
     pub unit: Option<String>,

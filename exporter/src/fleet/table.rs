@@ -2,56 +2,33 @@
 
 use std::io::{self, Write};
 
-use serde::Serializer as _;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::Row;
 use crate::utc::{date, time_of_day};
 
-/// A column's name, and its value in a row.
-type Column = (&'static str, fn(&Row) -> Value);
+/// The columns of both forms, in the order of [`Row`]'s fields. A column is never renamed or retyped; new ones are appended.
+const COLUMNS: &str = "file,process,pid,start,map_id,hung,hang_ns,anrs,cause,confidence,root,message,method,owner,cold_start_ns,unit,\
+    sdk,device,foreground,component,verdict,stack_hash,app_version,app_version_code,root_file,root_line,unactionable";
 
-/// The columns of both forms, in their order. A column is never renamed or retyped; new ones are appended.
-const COLUMNS: [Column; 27] = [
-    ("file", |row| row.file.as_str().into()),
-    ("process", |row| row.process.as_str().into()),
-    ("pid", |row| row.pid.into()),
-    ("start", |row| row.start_us.map(timestamp).into()),
-    ("map_id", |row| row.map_id.as_str().into()),
-    ("hung", |row| row.hung.into()),
-    ("hang_ns", |row| int64(row.hang_ns)),
-    ("anrs", |row| row.anrs.into()),
-    ("cause", |row| row.cause.into()),
-    ("confidence", |row| row.confidence.into()),
-    ("root", |row| row.root.as_deref().into()),
-    ("message", |row| row.message.as_deref().into()),
-    ("method", |row| row.method.as_deref().into()),
-    ("owner", |row| row.owner.as_deref().into()),
-    ("cold_start_ns", |row| row.cold_start_ns.map(int64).into()),
-    ("unit", |row| row.unit.as_deref().into()),
-    ("sdk", |row| row.sdk.into()),
-    ("device", |row| row.device.as_deref().into()),
-    ("foreground", |row| row.foreground.into()),
-    ("component", |row| row.component.into()),
-    ("verdict", |row| row.verdict.into()),
-    ("stack_hash", |row| row.stack_hash.as_deref().into()),
-    ("app_version", |row| row.app_version.as_deref().into()),
-    ("app_version_code", |row| row.app_version_code.into()),
-    ("root_file", |row| row.root_file.as_deref().into()),
-    ("root_line", |row| row.root_line.into()),
-    ("unactionable", |row| row.unactionable.into()),
-];
-
-/// Returns the number, or the greatest that a signed column of 64 bits holds. A damaged recording may have a greater one, and
-/// a single such row would turn the column of a database into floating point.
-fn int64(number: u64) -> Value {
-    i64::try_from(number).unwrap_or(i64::MAX).into()
+/// Serializes the number, or the greatest that a signed column of 64 bits holds. A damaged recording may have a greater one,
+/// and a single such row would turn the column of a database into floating point.
+pub(super) fn int64<S: Serializer>(
+    number: &(impl Into<Option<u64>> + Copy),
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let number: Option<u64> = (*number).into();
+    number.map(|number| i64::try_from(number).unwrap_or(i64::MAX)).serialize(serializer)
 }
 
-/// Formats microseconds since 1970 in the form of ISO 8601 that databases take for a timestamp.
-fn timestamp(us: u64) -> String {
-    let (seconds, us) = (us / 1_000_000, us % 1_000_000);
-    format!("{}T{}.{us:06}Z", date(seconds), time_of_day(seconds))
+/// Serializes microseconds since 1970 in the form of ISO 8601 that databases take for a timestamp.
+pub(super) fn timestamp<S: Serializer>(us: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    let text = us.map(|us| {
+        let (seconds, us) = (us / 1_000_000, us % 1_000_000);
+        format!("{}T{}.{us:06}Z", date(seconds), time_of_day(seconds))
+    });
+    text.serialize(serializer)
 }
 
 /// Writes the rows as JSON Lines: one object a line, with every column, null where the value is unknown.
@@ -60,8 +37,7 @@ fn timestamp(us: u64) -> String {
 /// If `out` cannot be written.
 pub fn write_json_lines(rows: &[Row], mut out: impl Write) -> io::Result<()> {
     for row in rows {
-        let mut line = serde_json::Serializer::new(&mut out);
-        line.collect_map(COLUMNS.iter().map(|(name, value)| (name, value(row))))?;
+        serde_json::to_writer(&mut out, row)?;
         out.write_all(b"\n")?;
     }
     Ok(())
@@ -75,20 +51,21 @@ pub fn write_json_lines(rows: &[Row], mut out: impl Write) -> io::Result<()> {
 /// # Errors
 /// If `out` cannot be written.
 pub fn write_csv(rows: &[Row], mut out: impl Write) -> io::Result<()> {
-    write_record(COLUMNS.map(|(name, _)| name.into()), &mut out)?;
+    write_record(COLUMNS.split(',').map(Value::from), &mut out)?;
     for row in rows {
-        write_record(COLUMNS.map(|(_, value)| value(row)), &mut out)?;
+        let values = serde_json::to_value(row)?;
+        write_record(COLUMNS.split(',').map(|column| values[column].clone()), &mut out)?;
     }
     Ok(())
 }
 
-fn write_record(values: [Value; COLUMNS.len()], out: &mut impl Write) -> io::Result<()> {
+fn write_record(values: impl Iterator<Item = Value>, out: &mut impl Write) -> io::Result<()> {
     let fields = values.map(|value| match value {
         Value::Null => String::new(),
         Value::String(text) => format!("\"{}\"", text.replace('"', "\"\"")),
         other => other.to_string(),
     });
-    write!(out, "{}\r\n", fields.join(","))
+    write!(out, "{}\r\n", fields.collect::<Vec<_>>().join(","))
 }
 
 #[cfg(test)]
