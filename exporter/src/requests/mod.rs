@@ -123,22 +123,27 @@ impl Requests {
             all.filter(|id| fits_method(&names.method(*id), wanted)).collect()
         });
         let is_unknown = wanted.as_ref().is_some_and(HashSet::is_empty);
-        let mut found = Found::new(watch.limit);
-        let (mut watched, mut missing, mut last) = (0, 0_u64, Vec::new());
-        let mut still_open = Vec::new();
+        let so_far = Self {
+            limit: watch.limit,
+            all_threads: thread_names(recording),
+            unknown_method: watch.method.clone().filter(|_| is_unknown),
+            ..Self::default()
+        };
+        let mut found = Found { so_far, ..Found::default() };
+        let (mut last, mut still_open) = (Vec::new(), Vec::new());
         for (number, thread) in recording.threads().iter().enumerate() {
             let name = thread.name.as_deref().unwrap_or_default();
             if !watch.threads.iter().any(|pattern| fits_pattern(name.as_bytes(), pattern.as_bytes())) {
                 continue;
             }
-            watched += 1;
+            found.so_far.threads += 1;
+            found.so_far.missing = found.so_far.missing.saturating_add(thread.overwritten());
             let mut walk = Walk::new(number, wanted.as_ref(), &mut found);
             let mut spans = facts.spans(thread);
             while let Some((change, open)) = spans.change()? {
                 walk.change(&change, open.depth());
             }
-            let (now, lost, open) = walk.finish();
-            missing = missing.saturating_add(thread.overwritten()).saturating_add(lost);
+            let (now, open) = walk.finish();
             last.push(now);
             still_open.extend(open.map(|request| (thread.ended, request)));
         }
@@ -146,16 +151,7 @@ impl Requests {
         for (ended, request) in still_open {
             found.still_open(request, if ended > 0 { ended } else { end });
         }
-        let unknown_method = watch.method.clone().filter(|_| is_unknown);
-        let (limit, all_threads) = (watch.limit, thread_names(recording));
-        Ok(Self {
-            threads: watched,
-            missing,
-            limit,
-            all_threads,
-            unknown_method,
-            ..found.requests(recording, &names)
-        })
+        Ok(found.requests(recording, &names))
     }
 
     /// Returns them as JSON. Times are in ns.
@@ -177,7 +173,7 @@ fn thread_names(recording: &Recording<dyn Source + '_>) -> Vec<String> {
 }
 
 impl Found {
-    /// The requests of all watched threads, without what only the watch and its threads say.
+    /// The requests of all watched threads.
     fn requests(mut self, recording: &Recording<dyn Source + '_>, names: &Names<'_>) -> Requests {
         let begin = recording.header().start.boottime;
         let described = self.slow.iter().map(|request| {
@@ -198,9 +194,8 @@ impl Found {
             self.methods.iter().map(|(key, count)| (names.method(*key).into_owned(), *count)).collect();
         methods.sort_unstable_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)));
         methods.truncate(MAX_METHODS);
-        let (median, most, longest) = self.durations();
-        let Self { ended, open, cut, slow_count, .. } = self;
-        Requests { ended, open, cut, median, most, longest, slow_count, slow, methods, ..Requests::default() }
+        let [median, most] = self.ranks();
+        Requests { median, most, slow, methods, ..self.so_far }
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use trace_format::ids;
 
+use super::Requests;
 use crate::facts::{Change, Open, Payload};
 use crate::profile::tree::CallTree;
 use crate::profile::tree_key;
@@ -31,32 +32,23 @@ pub(super) struct Request {
 /// What the walks over all threads have found.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// A request that takes at least this long is slow, ns.
-    limit: u64,
-    pub(super) ended: u64,
-    pub(super) open: u64,
-    pub(super) cut: u64,
-    pub(super) slow_count: u64,
+    /// The counts so far, with the limit.
+    pub(super) so_far: Requests,
     /// The longest slow requests, longest first.
     pub(super) slow: Vec<Request>,
-    durations: Vec<u64>,
-    longest: u64,
+    pub(super) durations: Vec<u64>,
     /// By method.
     pub(super) methods: HashMap<u32, u64>,
 }
 
 impl Found {
-    pub(super) fn new(limit: u64) -> Self {
-        Self { limit, ..Self::default() }
-    }
-
     fn ended(&mut self, request: Request) {
         *self.methods.entry(request.key).or_default() += 1;
         if request.cut {
-            self.cut += 1;
+            self.so_far.cut += 1;
         } else {
-            self.ended += 1;
-            self.longest = self.longest.max(request.duration);
+            self.so_far.ended += 1;
+            self.so_far.longest = self.so_far.longest.max(request.duration);
             if self.durations.len() < MAX_DURATIONS {
                 self.durations.push(request.duration);
             }
@@ -67,31 +59,30 @@ impl Found {
     /// A request that had not ended when its thread or the recording did.
     pub(super) fn still_open(&mut self, request: Request, end: u64) {
         *self.methods.entry(request.key).or_default() += 1;
-        self.open += 1;
+        self.so_far.open += 1;
         let duration = end.saturating_sub(request.begun).max(request.duration);
         self.offer(Request { duration, ..request });
     }
 
     fn offer(&mut self, request: Request) {
-        if request.duration < self.limit {
+        if request.duration < self.so_far.limit {
             return;
         }
-        self.slow_count += 1;
+        self.so_far.slow_count += 1;
         // Of equal ones the earlier stays.
         let place = self.slow.partition_point(|known| known.duration >= request.duration);
         self.slow.insert(place, request);
         self.slow.truncate(MAX_SLOW);
     }
 
-    /// The median, the 95th percentile (nearest rank) and the longest duration.
-    pub(super) fn durations(&mut self) -> (u64, u64, u64) {
+    /// The median and the 95th percentile of the durations (nearest rank).
+    pub(super) fn ranks(&mut self) -> [u64; 2] {
         let durations = &mut self.durations;
         durations.sort_unstable();
-        let rank = |percent: usize| {
+        [50, 95].map(|percent| {
             let rank = (durations.len() * percent).div_ceil(100).max(1);
             durations.get(rank - 1).copied().unwrap_or(0)
-        };
-        (rank(50), rank(95), self.longest)
+        })
     }
 }
 
@@ -110,18 +101,17 @@ pub(super) struct Walk<'w> {
     found: &'w mut Found,
     current: Option<Current>,
     now: u64,
-    lost: u64,
 }
 
 impl<'w> Walk<'w> {
     pub(super) fn new(thread: usize, wanted: Option<&'w HashSet<u32>>, found: &'w mut Found) -> Self {
-        Self { thread, wanted, found, current: None, now: 0, lost: 0 }
+        Self { thread, wanted, found, current: None, now: 0 }
     }
 
     /// Takes a change, while `depth` items are open.
     pub(super) fn change(&mut self, change: &Change<'_>, depth: usize) {
         if let Change::Lost { words } = change {
-            self.lost = self.lost.saturating_add(*words);
+            self.found.so_far.missing = self.found.so_far.missing.saturating_add(*words);
         }
         let Some(time) = change.time() else { return };
         if let Some(current) = &mut self.current {
@@ -159,13 +149,13 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Returns the last moment of the thread, the words that are missing, and the request that is open.
-    pub(super) fn finish(self) -> (u64, u64, Option<Request>) {
+    /// Returns the last moment of the thread, and the request that is open.
+    pub(super) fn finish(self) -> (u64, Option<Request>) {
         let now = self.now;
         let open = self.current.map(|current| {
             let duration = now.saturating_sub(current.request.begun);
             Request { duration, ..current.request }
         });
-        (now, self.lost, open)
+        (now, open)
     }
 }
