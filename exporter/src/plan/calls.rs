@@ -8,7 +8,8 @@ use trace_format::{Recording, Source, ids};
 
 use super::LONG_CALL;
 use crate::facts::{Change, Facts, Overhead, Payload, Spans};
-use crate::{ExportError, Fit, Method, MethodMap, Warning};
+use crate::names::names_of;
+use crate::{ExportError, Method, MethodMap, Warning};
 
 /// A method by name: ids differ between builds.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -121,17 +122,12 @@ impl RecordedCalls {
         recording: &Recording<dyn Source + '_>,
         map: &MethodMap,
     ) -> Result<Vec<Warning>, ExportError> {
-        let recorded = recording.header().map_id;
-        let mut warnings = match map.fit(recorded) {
-            Fit::Same => Vec::new(),
-            // Rules name methods: without names there is nothing to plan.
-            Fit::Unknown if map.is_empty() => return Ok(vec![Warning::NoMap { file: file.to_owned() }]),
-            Fit::Unknown => vec![Warning::UnverifiedMap { file: file.to_owned(), map: map.map_id() }],
-            Fit::OtherBuild => {
-                let (file, map) = (file.to_owned(), map.map_id());
-                return Ok(vec![Warning::MapOfOtherBuild { file, recorded, map }]);
-            }
-        };
+        let (_, warning) = names_of(file, recording, map);
+        // Rules name methods: without names there is nothing to plan.
+        if let Some(Warning::NoMap { .. } | Warning::MapOfOtherBuild { .. }) = warning {
+            return Ok(warning.into_iter().collect());
+        }
+        let mut warnings: Vec<Warning> = warning.into_iter().collect();
         warnings.extend(Warning::of_recording(file, recording));
         self.recordings += 1;
         let failed = ExportError::reading(file);
