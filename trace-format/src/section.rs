@@ -21,7 +21,7 @@ pub(crate) const SUMS: usize = 16;
 pub const MAX_PAYLOAD: u64 = 64 << 20;
 
 /// Types of sections. Numbers are never reused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u16)]
 pub enum SectionKind {
     /// More strings, in the string region's entry form.

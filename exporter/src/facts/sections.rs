@@ -1,5 +1,6 @@
 //! Reads the sections of a recording, once.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use answers::dump::Dump;
@@ -51,7 +52,6 @@ const MAX_POLLED_THREADS: usize = 1 << 18;
 pub struct Sections {
     /// Snapshots taken when an ANR was detected, by time.
     pub snapshots: Vec<AnrSnapshot>,
-    snapshot_bytes: u64,
     /// Samples of main's stack, in the file's order.
     pub samples: Samples,
     /// Starts and pages by start time; for equal times the longest first.
@@ -74,8 +74,8 @@ pub struct Sections {
     pub(crate) exits: Vec<(String, Option<Dump>)>,
     /// Reports as the app received them, each one JSON object on one line, by time.
     pub(crate) issues: Vec<(u64, String)>,
-    /// Bytes of all dumps, exit records and reports.
-    kept_bytes: u64,
+    /// The number of sections kept of each kind, and their bytes.
+    kept: HashMap<SectionKind, (usize, u64)>,
     /// Native stacks.
     pub(crate) native: NativeSections,
 }
@@ -95,29 +95,14 @@ pub(crate) struct NativeSection {
 pub(crate) struct NativeSections {
     pub(crate) captures: Vec<NativeSection>,
     pub(crate) frames: Vec<NativeSection>,
-    frame_bytes: u64,
     /// Modules by time.
     pub(crate) modules: Vec<(u64, Section)>,
-    module_bytes: u64,
 }
 
 impl NativeSections {
     /// Whether any section has a capture or frames.
     pub(crate) fn has_captures(&self) -> bool {
         !self.captures.is_empty() || !self.frames.is_empty()
-    }
-
-    fn has_room(&self, kind: SectionKind, length: u64) -> bool {
-        match kind {
-            SectionKind::NativeStack => self.captures.len() < MAX_NATIVE,
-            SectionKind::NativeFrames => {
-                self.frames.len() < MAX_NATIVE && self.frame_bytes + length <= MAX_NATIVE_BYTES
-            }
-            SectionKind::NativeModules => {
-                self.modules.len() < MAX_FEW && self.module_bytes + length <= MAX_NATIVE_BYTES
-            }
-            _ => true,
-        }
     }
 
     /// Keeps a section; `None` if it has no facts.
@@ -130,14 +115,29 @@ impl NativeSections {
             SectionKind::NativeFrames => {
                 let NativeFrames { number, at, .. } = NativeFrames::parse(payload)?;
                 self.frames.push(NativeSection { number, at, section: *section });
-                self.frame_bytes += section.length;
             }
-            _ => {
-                self.modules.push((NativeModules::parse(payload)?.at, *section));
-                self.module_bytes += section.length;
-            }
+            _ => self.modules.push((NativeModules::parse(payload)?.at, *section)),
         }
         Some(())
+    }
+}
+
+/// Sections that are kept as they were read, and share one limit of bytes.
+const WHOLE: [SectionKind; 3] = [SectionKind::DumpText, SectionKind::ExitInformation, SectionKind::Issue];
+
+/// The most sections of a kind that are kept, and the most bytes of them.
+fn limits(kind: SectionKind) -> (usize, u64) {
+    match kind {
+        SectionKind::AnrSnapshot => (MAX_SNAPSHOTS, MAX_SNAPSHOT_BYTES),
+        SectionKind::Issue => (MAX_ISSUES, MAX_KEPT_BYTES),
+        SectionKind::Startup | SectionKind::Component => (MAX_STARTS, u64::MAX),
+        SectionKind::DumpText | SectionKind::ExitInformation => (MAX_FEW, MAX_KEPT_BYTES),
+        SectionKind::PlatformProfile => (MAX_FEW, u64::MAX),
+        SectionKind::SystemState => (MAX_POLLS, u64::MAX),
+        SectionKind::NativeStack => (MAX_NATIVE, u64::MAX),
+        SectionKind::NativeFrames => (MAX_NATIVE, MAX_NATIVE_BYTES),
+        SectionKind::NativeModules => (MAX_FEW, MAX_NATIVE_BYTES),
+        _ => (usize::MAX, u64::MAX),
     }
 }
 
@@ -196,34 +196,19 @@ impl Sections {
     }
 
     fn has_room(&self, kind: SectionKind, length: u64) -> bool {
-        match kind {
-            SectionKind::AnrSnapshot => {
-                self.snapshots.len() < MAX_SNAPSHOTS && self.snapshot_bytes + length <= MAX_SNAPSHOT_BYTES
-            }
-            SectionKind::Issue => {
-                self.issues.len() < MAX_ISSUES && self.kept_bytes + length <= MAX_KEPT_BYTES
-            }
-            SectionKind::Startup => self.starts.len() < MAX_STARTS,
-            SectionKind::Component => self.components.recorded.len() < MAX_STARTS,
-            SectionKind::DumpText => self.dumps.len() < MAX_FEW && self.kept_bytes + length <= MAX_KEPT_BYTES,
-            SectionKind::ExitInformation => {
-                self.exits.len() < MAX_FEW && self.kept_bytes + length <= MAX_KEPT_BYTES
-            }
-            SectionKind::PlatformProfile => self.profiles.len() < MAX_FEW,
-            SectionKind::SystemState => {
-                self.polls.len() < MAX_POLLS && self.polled_threads < MAX_POLLED_THREADS
-            }
-            _ => self.native.has_room(kind, length),
-        }
+        let (most, most_bytes) = limits(kind);
+        let kept = |kind: &SectionKind| self.kept.get(kind).copied().unwrap_or_default();
+        let bytes: u64 =
+            if WHOLE.contains(&kind) { WHOLE.iter().map(|kind| kept(kind).1).sum() } else { kept(&kind).1 };
+        kept(&kind).0 < most
+            && bytes + length <= most_bytes
+            && (kind != SectionKind::SystemState || self.polled_threads < MAX_POLLED_THREADS)
     }
 
     /// Keeps a section's content; returns how much of it is skipped, `None` if it has no facts.
     fn take(&mut self, kind: SectionKind, section: &Section, payload: &[u8]) -> Option<u64> {
         match kind {
-            SectionKind::AnrSnapshot => {
-                self.snapshots.push(shown(AnrSnapshot::parse(payload)?));
-                self.snapshot_bytes += section.length;
-            }
+            SectionKind::AnrSnapshot => self.snapshots.push(shown(AnrSnapshot::parse(payload)?)),
             SectionKind::StackSamples => return Some(self.samples.add(&String::from_utf8_lossy(payload))),
             SectionKind::Overhead => return Some(self.overhead.read(&String::from_utf8_lossy(payload))),
             SectionKind::Verdict => return Some(self.verdicts.add(Verdict::parse(payload)?)),
@@ -240,17 +225,14 @@ impl Sections {
             SectionKind::DumpText => {
                 let (at, text) = timed::parse(kind, payload)?;
                 self.dumps.push((at, Dump::read(Path::new("dump"), text).ok()?));
-                self.kept_bytes += section.length;
             }
             SectionKind::ExitInformation => {
                 let ExitInformation { reason, text, .. } = ExitInformation::parse(payload)?;
                 self.exits.push((reason, Dump::read(Path::new("exit"), &text[..]).ok()));
-                self.kept_bytes += section.length;
             }
             SectionKind::Issue => {
                 let (at, json) = timed::parse(kind, payload)?;
                 self.issues.push((at, one_line(json)?));
-                self.kept_bytes += section.length;
             }
             SectionKind::PlatformProfile => self.profiles.push(PlatformProfile::parse(payload)?),
             SectionKind::SelfMeasurement => {
@@ -276,6 +258,8 @@ impl Sections {
             }
             SectionKind::Strings | SectionKind::Configuration => {}
         }
+        let (count, bytes) = self.kept.entry(kind).or_default();
+        (*count, *bytes) = (*count + 1, *bytes + section.length);
         Some(0)
     }
 
