@@ -127,7 +127,7 @@ impl Recordings {
     }
 
     /// The recordings in the exporter's form.
-    pub(crate) fn inputs(&self) -> Vec<ExportInput<'_, FileSource>> {
+    pub(crate) fn inputs(&self) -> Vec<ExportInput<'_>> {
         let inputs =
             self.opened.iter().map(|Opened { file, recording, map }| ExportInput { file, recording, map });
         inputs.collect()

@@ -105,24 +105,17 @@ impl Default for ExportOptions {
     }
 }
 
-/// A recording to export.
-#[derive(Debug)]
-pub struct ExportInput<'a, S: ?Sized> {
+/// A recording to export. Its source is any: what follows is compiled once, in this crate. For each source of a program it would be
+/// half of the program's build.
+#[derive(Clone, Copy)]
+pub struct ExportInput<'a> {
     /// Its file name, for messages.
     pub file: &'a Path,
     /// The recording.
-    pub recording: &'a Recording<S>,
+    pub recording: &'a Recording<dyn Source + 'a>,
     /// The map of its build; a map of a different build is rejected with a warning.
     pub map: &'a MethodMap,
 }
-
-// Not derived, because that would require `S: Clone`.
-impl<S: ?Sized> Clone for ExportInput<'_, S> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<S: ?Sized> Copy for ExportInput<'_, S> {}
 
 /// The result of an export.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -140,15 +133,14 @@ pub struct ExportSummary {
 ///
 /// # Errors
 /// If a recording cannot be read any further, or `out` cannot be written.
-pub fn export<S: Source, W: Write>(
-    inputs: &[ExportInput<'_, S>],
+pub fn export<W: Write>(
+    inputs: &[ExportInput<'_>],
     options: &ExportOptions,
     mut out: W,
 ) -> Result<ExportSummary, ExportError> {
-    let inputs: Vec<_> = inputs.iter().map(ExportInput::of_any_source).collect();
     match options.format {
-        Format::Perfetto => perfetto(&inputs, options, &mut out),
-        Format::ChromeJson => chrome_json(&inputs, options, &mut out),
+        Format::Perfetto => export_perfetto(inputs, options, &mut out),
+        Format::ChromeJson => chrome_json(inputs, options, &mut out),
     }
 }
 
@@ -157,27 +149,8 @@ pub fn export<S: Source, W: Write>(
 ///
 /// # Errors
 /// As those of [`export`].
-pub fn export_perfetto<S: Source, W: Write>(
-    inputs: &[ExportInput<'_, S>],
-    options: &ExportOptions,
-    mut out: W,
-) -> Result<ExportSummary, ExportError> {
-    let inputs: Vec<_> = inputs.iter().map(ExportInput::of_any_source).collect();
-    perfetto(&inputs, options, &mut out)
-}
-
-/// An input of any source. What follows is compiled once, in this crate: for each source and output of a program it would be
-/// half of the program's build.
-type AnyInput<'a> = ExportInput<'a, dyn Source + 'a>;
-
-impl<'a, S: Source> ExportInput<'a, S> {
-    fn of_any_source(&self) -> AnyInput<'a> {
-        ExportInput { file: self.file, recording: self.recording, map: self.map }
-    }
-}
-
-fn perfetto(
-    inputs: &[AnyInput<'_>],
+pub fn export_perfetto(
+    inputs: &[ExportInput<'_>],
     options: &ExportOptions,
     out: &mut dyn Write,
 ) -> Result<ExportSummary, ExportError> {
@@ -189,7 +162,7 @@ fn perfetto(
 }
 
 fn chrome_json(
-    inputs: &[AnyInput<'_>],
+    inputs: &[ExportInput<'_>],
     options: &ExportOptions,
     out: &mut dyn Write,
 ) -> Result<ExportSummary, ExportError> {
@@ -207,7 +180,7 @@ fn chrome_json(
 
 /// Writes the inputs to a sink, which alone knows how many bytes they became.
 fn write<K: Sink>(
-    inputs: &[AnyInput<'_>],
+    inputs: &[ExportInput<'_>],
     options: &ExportOptions,
     writer: &mut K,
 ) -> Result<ExportSummary, ExportError> {
@@ -237,7 +210,7 @@ fn write<K: Sink>(
 
 /// A number that distinguishes the recordings: an FNV hash of their identities, truncated so that numbers
 /// counted from it stay positive.
-fn base(inputs: &[AnyInput<'_>]) -> u64 {
+fn base(inputs: &[ExportInput<'_>]) -> u64 {
     let facts = inputs.iter().map(|input| input.recording.header());
     let words = facts.flat_map(|h| [u64::from(h.pid), h.start.boottime, h.start.realtime]);
     fnv1a(words.flat_map(u64::to_le_bytes)) >> 2 | 1 << 61

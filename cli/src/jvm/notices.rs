@@ -60,7 +60,7 @@ impl Notices {
 
     /// Names classes and methods that the agent could not trace, and those that wait, which are notices in the recording.
     /// Those before `from` (BOOTTIME ns) are left out. Returns true if classes still wait to be traced.
-    pub(super) fn untraced(self, recording: &Recording<impl Source>, from: u64) -> bool {
+    pub(super) fn untraced(self, recording: &Recording<dyn Source + '_>, from: u64) -> bool {
         let notices = notices_of(recording, from);
         let all: Vec<&String> = notices.iter().filter(|text| text.contains(" runs untraced: ")).collect();
         self.warn_all(all.iter().take(LISTED));
@@ -130,7 +130,7 @@ impl Notices {
 }
 
 /// The notices of a recording from a time on, BOOTTIME ns.
-fn notices_of(recording: &Recording<impl Source>, from: u64) -> Vec<String> {
+fn notices_of(recording: &Recording<dyn Source + '_>, from: u64) -> Vec<String> {
     let service = recording.service().into_iter().flat_map(|service| recording.events(service));
     let notices = service.filter_map(|item| match item {
         Ok(Item::Event { event: Event::Notice(text), time }) if time >= from => {

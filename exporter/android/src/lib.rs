@@ -32,10 +32,10 @@ use trace_format::wipe::{self, InFile, WipeError, Wiped};
 pub fn write(recording: &Path, map: Option<&Path>, out: &Path) -> Result<(), ExportError> {
     let opened = open_recording(recording)?;
     let names = map.map(MethodMap::load).transpose()?.unwrap_or_default();
-    whole(out, [Some(recording), map], |file| {
+    whole(out, [Some(recording), map], |mut file| {
         let input = ExportInput { file: recording, recording: &opened, map: &names };
         // Not `export`: it would link the writer of JSON.
-        export_perfetto(&[input], &ExportOptions::default(), file).map(|_| ())
+        export_perfetto(&[input], &ExportOptions::default(), &mut file).map(|_| ())
     })
 }
 
