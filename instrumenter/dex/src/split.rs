@@ -2,34 +2,23 @@
 
 use crate::uses::Used;
 use crate::write::classes::places;
-use crate::{Class, Dex, Lookup, WriteError, mutf8};
+use crate::{Class, Dex, Lookup, WriteError};
 
 impl<'a> Dex<'a> {
     /// Divides the classes among as many files as their tables need, which may be one. Each is written without the items that its
     /// classes do not use ([`Dex::drop_unused`]), and defines classes in the order of the file.
     ///
-    /// Classes for whose descriptor (`Lcom/example/App;`) `keep_first` returns true stay in the first file. Those are the classes
-    /// that an app on Android 4.4 and older needs before it loads its other files.
-    ///
     /// # Errors
     ///
-    /// A class that does not fit in a file alone, classes for the first file that do not fit in it, broken code, and indices outside of
-    /// the tables.
-    pub fn split(mut self, keep_first: &dyn Fn(&str) -> bool) -> Result<Vec<Self>, WriteError> {
-        let is_kept = |place: &usize| {
-            let descriptor = self.classes.get(*place).and_then(|class| self.descriptor(class.class));
-            descriptor.is_some_and(|descriptor| keep_first(&mutf8::decode(descriptor)))
-        };
-        let (kept, others): (Vec<usize>, Vec<usize>) = places(&self).into_iter().partition(is_kept);
+    /// A class that does not fit in a file alone, broken code, and indices outside of the tables.
+    pub fn split(mut self) -> Result<Vec<Self>, WriteError> {
         let mut parts: Vec<Vec<usize>> = vec![Vec::new()];
         let mut used = Used::by_none(&self);
-        let kept_count = kept.len();
-        for (order, place) in kept.into_iter().chain(others).enumerate() {
+        for place in places(&self) {
             let Some(class) = self.classes.get(place) else { continue };
             used.add_class(class)?;
             if let Err(too_large) = used.check() {
-                let is_alone = parts.last().is_none_or(Vec::is_empty);
-                if order < kept_count || is_alone {
+                if parts.last().is_none_or(Vec::is_empty) {
                     return Err(too_large.into());
                 }
                 parts.push(Vec::new());

@@ -228,7 +228,7 @@ fn write_edited(dex: Dex<'_>) -> Result<Written, String> {
         Err(error) => return Err(error.to_string()),
     }
     // The lowest level that loads more than one file is the runtime's: no class has to be in the first one.
-    let parts = dex.split(&|_| false).map_err(|error| error.to_string())?;
+    let parts = dex.split().map_err(|error| error.to_string())?;
     let method_ids = parts.iter().map(|part| part.methods.len() as u64).sum();
     let written: Result<_, _> = parts.par_iter().map(Dex::write).collect();
     Ok(Written { parts: written.map_err(|error: WriteError| error.to_string())?, method_ids })

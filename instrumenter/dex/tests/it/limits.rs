@@ -93,17 +93,15 @@ fn check(name: &'static str, fits: Dex<'static>, too_large: Dex<'static>) {
 
     let all: Vec<String> =
         too_large.classes.iter().map(|class| test_support::dex::kind(&too_large, class.class)).collect();
-    let last = all.last().unwrap().clone();
     let whole = test_support::dex::classes(&too_large);
-    let parts = too_large.split(&|descriptor| descriptor == last).unwrap();
+    let parts = too_large.split().unwrap();
     assert_eq!(parts.len(), 2, "{name}");
     let mut found = BTreeSet::new();
-    for (number, part) in parts.iter().enumerate() {
+    for part in &parts {
         let bytes = part.write().unwrap();
         let read = Dex::read(&bytes).unwrap();
         for (name, lines) in test_support::dex::classes(&read) {
             assert_eq!(lines, whole[&name]);
-            assert!(name != last || number == 0, "the class is kept in the first file");
             assert!(found.insert(name), "no class stands twice");
         }
         assert!(!read.classes.is_empty());
@@ -138,20 +136,19 @@ fn items_that_nothing_uses_do_not_divide_a_file() {
     let proto = dex.find_or_add_proto(void, &[]);
     dex.find_or_add_method(void, "unused", proto);
     assert!(dex.write().is_err());
-    let parts = dex.split(&|_| false).unwrap();
+    let parts = dex.split().unwrap();
     assert_eq!(parts.len(), 1);
     assert_eq!(Dex::read(&parts[0].write().unwrap()).unwrap().methods.len(), 0x1_0000);
 }
 
 #[test]
-fn a_class_that_fits_nowhere_and_too_many_for_the_first_file_are_errors() {
+fn a_class_that_fits_nowhere_is_an_error() {
     let mut dex = with_methods(0x1_0001);
-    assert!(dex.clone().split(&|_| true).is_err(), "all of them cannot be in the first file");
     let mut one = dex.classes.pop().unwrap();
     one.direct_methods =
         dex.classes.drain(..).flat_map(|class| class.direct_methods).chain(one.direct_methods).collect();
     dex.classes.push(one);
-    assert_eq!(dex.split(&|_| false).err(), Some(WriteError::Limit(Limit::Table("methods"))));
+    assert_eq!(dex.split().err(), Some(WriteError::Limit(Limit::Table("methods"))));
 }
 
 #[test]

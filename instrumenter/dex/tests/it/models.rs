@@ -239,7 +239,7 @@ proptest! {
             prop_assert!(class.super_class.is_none_or(|kind| before(kind) || !defined(kind)));
         }
 
-        let parts = model.split(&|_| false).unwrap();
+        let parts = model.split().unwrap();
         prop_assert_eq!(parts.len(), 1);
         let bytes = parts[0].write().unwrap();
         let smaller = Dex::read(&bytes).unwrap();
