@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::frames::Frame;
-use super::stack_map::{OBJECT, Type, UNINITIALIZED, UNINITIALIZED_THIS};
+use super::stack_map::{OBJECT, Type, UNINITIALIZED};
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::code::Code;
 use crate::class::constant_pool::Appended;
@@ -62,33 +62,20 @@ impl<'a> Value<'a> {
 
     fn of_type((tag, operand): Type) -> Self {
         match tag {
-            1 => Self::Integer,
-            2 => Self::Float,
-            3 => Self::Double,
-            4 => Self::Long,
-            5 => Self::Null,
-            UNINITIALIZED_THIS => Self::UninitializedThis,
             OBJECT => Self::Class(operand),
             UNINITIALIZED => Self::New(u32::from(operand)),
-            _ => Self::Top,
+            _ => SIMPLE.get(usize::from(tag)).cloned().unwrap_or(Self::Top),
         }
     }
 
     /// Returns the verification type; `None` for the second word of another.
     pub(crate) fn verification_type(&self, pool: &mut Appended) -> Result<Option<Type>, SkipReason> {
-        Ok(Some(match self {
-            Self::Half => return Ok(None),
-            Self::Top => (0, 0),
-            Self::Integer => (1, 0),
-            Self::Float => (2, 0),
-            Self::Double => (3, 0),
-            Self::Long => (4, 0),
-            Self::Null => (5, 0),
-            Self::UninitializedThis => (UNINITIALIZED_THIS, 0),
-            Self::New(pc) => (UNINITIALIZED, u16::try_from(*pc).map_err(|_| SkipReason::CodeTooLarge)?),
-            Self::Class(index) => (OBJECT, *index),
-            Self::Named(name) => (OBJECT, pool.class_named(name)?),
-        }))
+        Ok(match self {
+            Self::New(pc) => Some((UNINITIALIZED, u16::try_from(*pc).map_err(|_| SkipReason::CodeTooLarge)?)),
+            Self::Class(index) => Some((OBJECT, *index)),
+            Self::Named(name) => Some((OBJECT, pool.class_named(name)?)),
+            simple => (0..).zip(&SIMPLE).find(|(_, value)| *value == simple).map(|(tag, _)| (tag, 0)),
+        })
     }
 
     /// Returns how many words it takes.
@@ -103,15 +90,23 @@ impl<'a> Value<'a> {
 
     /// Returns the place of its kind in the order of loads and stores: int, long, float, double, object.
     pub(crate) fn kind(&self) -> u8 {
-        match self {
-            Self::Integer => 0,
-            Self::Long => 1,
-            Self::Float => 2,
-            Self::Double => 3,
-            _ => 4,
-        }
+        (0..).zip(&NUMBERS).find(|(_, value)| *value == self).map_or(4, |(kind, _)| kind)
     }
 }
+
+/// The values whose verification types have no operand, by their tags.
+static SIMPLE: [Value<'static>; 7] = [
+    Value::Top,
+    Value::Integer,
+    Value::Float,
+    Value::Double,
+    Value::Long,
+    Value::Null,
+    Value::UninitializedThis,
+];
+
+/// The numbers in the order of loads, stores and conversions.
+static NUMBERS: [Value<'static>; 4] = [Value::Integer, Value::Long, Value::Float, Value::Double];
 
 /// The words of the locals and of the stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -179,14 +174,8 @@ impl<'a> State<'a> {
     }
 
     fn load(&mut self, kind: u8, local: u16) {
-        let value = match kind {
-            0 => Value::Integer,
-            1 => Value::Long,
-            2 => Value::Float,
-            3 => Value::Double,
-            _ => self.locals.get(usize::from(local)).cloned().unwrap_or(Value::Top),
-        };
-        self.push(value);
+        let value = NUMBERS.get(usize::from(kind)).or_else(|| self.locals.get(usize::from(local)));
+        self.push(value.cloned().unwrap_or(Value::Top));
     }
 
     fn store(&mut self, kind: u8, local: u16) -> Result<(), Malformed> {
@@ -344,6 +333,9 @@ impl<'a> Followed<'_, 'a> {
     }
 }
 
+/// The descriptors of what `newarray` makes, by its operand from 4 on.
+const ARRAYS: [&[u8]; 8] = [b"[Z", b"[C", b"[F", b"[D", b"[B", b"[S", b"[I", b"[J"];
+
 /// Where control goes from an instruction.
 pub(super) struct Next {
     pub(super) jumps: Vec<u32>,
@@ -393,16 +385,8 @@ pub(super) fn step<'a>(
         }
         op::NEW => state.push(Value::New(pc)),
         op::NEWARRAY => {
-            let descriptor: &[u8] = match operand(1) {
-                4 => b"[Z",
-                5 => b"[C",
-                6 => b"[F",
-                7 => b"[D",
-                8 => b"[B",
-                9 => b"[S",
-                11 => b"[J",
-                _ => b"[I",
-            };
+            let kind = usize::from(operand(1).wrapping_sub(4));
+            let descriptor: &[u8] = ARRAYS.get(kind).copied().unwrap_or(b"[I");
             state.replace(1, Value::Named(Cow::Borrowed(descriptor)))?;
         }
         op::ANEWARRAY => {
@@ -564,7 +548,7 @@ fn effect<'a>(opcode: u8) -> (usize, Option<Value<'a>>) {
         op::IADD..=op::DREM | op::IAND..=op::LXOR => (1 + usize::from(opcode % 2), None),
         op::I2L..=op::D2F => {
             // From each type in turn to the three others.
-            let mut types = vec![Integer, Long, Float, Double];
+            let mut types = NUMBERS.to_vec();
             let from = types.remove(usize::from((opcode - op::I2L) / 3));
             let to = types.remove(usize::from((opcode - op::I2L) % 3));
             (usize::from(from.words()), Some(to))
