@@ -17,27 +17,40 @@ pub fn utf16_length(bytes: &[u8]) -> Option<usize> {
     let mut units = 0;
     let mut rest = bytes;
     while !rest.is_empty() {
-        (_, rest) = unit(rest)?;
+        let (unit, length) = unit(rest)?;
+        let shortest = match unit {
+            1..=0x7f => 1,
+            0 | 0x80..=0x7ff => 2,
+            0x800.. => 3,
+        };
+        rest = rest.get(length..).filter(|_| length == shortest)?;
         units += 1;
     }
     Some(units)
 }
 
-/// The first code unit, and what follows it.
-fn unit(bytes: &[u8]) -> Option<(u16, &[u8])> {
-    let continued = |byte: u8| (byte & 0xc0 == 0x80).then_some(u16::from(byte & 0x3f));
-    match *bytes {
-        [first @ 1..=0x7f, ref rest @ ..] => Some((u16::from(first), rest)),
-        [first @ 0xc0..=0xdf, second, ref rest @ ..] => {
-            let value = u16::from(first & 0x1f) << 6 | continued(second)?;
-            (value == 0 || value >= 0x80).then_some((value, rest))
-        }
-        [first @ 0xe0..=0xef, second, third, ref rest @ ..] => {
-            let value = u16::from(first & 0xf) << 12 | continued(second)? << 6 | continued(third)?;
-            (value >= 0x800).then_some((value, rest))
-        }
-        _ => None,
-    }
+/// Returns the first code unit and the length of its encoding, which may be longer than necessary.
+fn unit(bytes: &[u8]) -> Option<(u16, usize)> {
+    let (&first, tail) = bytes.split_first()?;
+    let (high, low) = match first {
+        0..=0x7f => (first, 0),
+        0xc0..=0xdf => (first & 0x1f, 1),
+        0xe0..=0xef => (first & 0x0f, 2),
+        _ => return None,
+    };
+    let add = |unit: u16, byte: &u8| (byte & 0xc0 == 0x80).then_some(unit << 6 | u16::from(byte & 0x3f));
+    Some((tail.get(..low)?.iter().try_fold(u16::from(high), add)?, 1 + low))
+}
+
+/// Returns the code units of a string. A byte that belongs to none is an error in its place, and encodings that are longer than
+/// necessary are read.
+pub fn units(mut bytes: &[u8]) -> impl Iterator<Item = Result<u16, u8>> {
+    std::iter::from_fn(move || {
+        let first = *bytes.first()?;
+        let (unit, length) = unit(bytes).map_or((Err(first), 1), |(unit, length)| (Ok(unit), length));
+        bytes = bytes.get(length..)?;
+        Some(unit)
+    })
 }
 
 /// Compares by UTF-16 code units, which is the order of `string_ids`. Both strings must be valid.
@@ -48,27 +61,13 @@ pub fn compare(left: &[u8], right: &[u8]) -> Ordering {
     key(left).cmp(&key(right))
 }
 
-/// Decodes a string. A single surrogate, and what is not valid MUTF-8, becomes U+FFFD.
+/// Decodes a string, which may be UTF-8 as well. A single surrogate, and each byte that belongs to no code unit, becomes
+/// U+FFFD.
 pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
-    if bytes.is_ascii()
-        && let Ok(text) = std::str::from_utf8(bytes)
-    {
+    if let Ok(text) = std::str::from_utf8(bytes) {
         return Cow::Borrowed(text);
     }
-    let mut units = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let Some((_, after)) = rest.split_first() {
-        match unit(rest) {
-            Some((value, next)) => {
-                units.push(value);
-                rest = next;
-            }
-            None => {
-                units.push(0xfffd);
-                rest = after;
-            }
-        }
-    }
+    let units: Vec<u16> = units(bytes).map(|unit| unit.unwrap_or(0xfffd)).collect();
     Cow::Owned(String::from_utf16_lossy(&units))
 }
 
@@ -139,9 +138,11 @@ mod tests {
         #[test]
         fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             let text = decode(&bytes);
-            if utf16_length(&bytes).is_none() {
-                let replaced = text.contains('\u{fffd}');
-                prop_assert!(replaced || bytes.contains(&0));
+            let is_broken = std::str::from_utf8(&bytes).is_err() && units(&bytes).any(|unit| unit.is_err());
+            let is_replaced = text.contains('\u{fffd}');
+            prop_assert!(!is_broken || is_replaced);
+            if let Some(units) = utf16_length(&bytes) {
+                prop_assert_eq!(text.encode_utf16().count(), units);
             }
         }
     }

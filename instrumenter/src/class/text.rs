@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use dex::mutf8;
+
 /// Returns whether a name fits into a line of a map. The JVM allows line breaks in names (JVMS 4.2.2).
 #[inline]
 pub(crate) fn fits_a_line(name: &str) -> bool {
@@ -17,28 +19,10 @@ pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut units = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let Some((&first, tail)) = rest.split_first() {
-        let unit = |high: u8, low: &[u8]| {
-            low.iter().try_fold(u16::from(high), |unit, &byte| {
-                (byte & 0xC0 == 0x80).then_some(unit << 6 | u16::from(byte & 0x3F))
-            })
-        };
-        let (value, used) = match first {
-            0..=0x7F => (Some(u16::from(first)), 1),
-            0xC0..=0xDF => (tail.get(..1).and_then(|low| unit(first & 0x1F, low)), 2),
-            0xE0..=0xEF => (tail.get(..2).and_then(|low| unit(first & 0x0F, low)), 3),
-            _ => (None, 1),
-        };
-        match value {
-            Some(value) => {
-                units.push(value);
-                rest = rest.get(used..).unwrap_or_default();
-            }
-            None => {
-                units.extend(format!("\\u{first:04x}").encode_utf16());
-                rest = tail;
-            }
+    for unit in mutf8::units(bytes) {
+        match unit {
+            Ok(unit) => units.push(unit),
+            Err(byte) => units.extend(format!("\\u{byte:04x}").encode_utf16()),
         }
     }
     let mut text = String::with_capacity(bytes.len());

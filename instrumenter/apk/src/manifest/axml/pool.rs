@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use dex::mutf8;
 use zip_archive::{u16_at, u32_at};
 
 use super::super::error::{Error, Malformed};
@@ -109,7 +110,7 @@ impl StringPool {
         if self.is_utf8() {
             let (_, bytes) = length8(bytes).ok_or(outside)?;
             let (length, bytes) = length8(bytes).ok_or(outside)?;
-            Ok(decode_utf8(bytes.get(..length).ok_or(outside)?))
+            Ok(mutf8::decode(bytes.get(..length).ok_or(outside)?).into_owned())
         } else {
             let (length, bytes) = length16(bytes).ok_or(outside)?;
             let size = length.checked_mul(2).ok_or(outside)?;
@@ -125,7 +126,8 @@ impl StringPool {
         let too_long = Error::StringTooLong(units);
         let mut out = Vec::new();
         if self.is_utf8() {
-            let encoded = encode_utf8(text);
+            // As aapt2 writes it, because the system hands the bytes to `NewStringUTF`.
+            let encoded = mutf8::encode(text);
             for length in [units, encoded.len()] {
                 let length = u16::try_from(length).map_err(|_| too_long.clone())?;
                 match length {
@@ -134,7 +136,7 @@ impl StringPool {
                     _ => return Err(too_long),
                 }
             }
-            out.extend(encoded);
+            out.extend_from_slice(&encoded);
             out.push(0);
         } else {
             match u32::try_from(units).map_err(|_| too_long.clone())? {
@@ -259,46 +261,6 @@ fn length16(bytes: &[u8]) -> Option<(usize, &[u8])> {
         return Some((usize::from(first), rest));
     }
     Some((usize::from(first & 0x7fff) << 16 | usize::from(u16_at(rest, 0)?), rest.get(2..)?))
-}
-
-/// Modified UTF-8, as aapt2 writes it: each UTF-16 unit by itself, because the system hands the bytes to `NewStringUTF`.
-fn encode_utf8(text: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    for unit in text.encode_utf16() {
-        let low = |shift: u32| 0x80 | (unit >> shift & 0x3f).to_le_bytes()[0];
-        let high = |shift: u32| (unit >> shift).to_le_bytes()[0];
-        match unit {
-            0x01..=0x7f => out.push(high(0)),
-            0 | 0x80..=0x7ff => out.extend([0xc0 | high(6), low(0)]),
-            _ => out.extend([0xe0 | high(12), low(6), low(0)]),
-        }
-    }
-    out
-}
-
-/// UTF-8 or modified UTF-8.
-fn decode_utf8(bytes: &[u8]) -> String {
-    if let Ok(text) = str::from_utf8(bytes) {
-        return text.to_owned();
-    }
-    let mut units = Vec::new();
-    let mut rest = bytes;
-    while let Some(first) = rest.first() {
-        let tail = |index: usize| {
-            rest.get(index).filter(|byte| *byte & 0xc0 == 0x80).map(|byte| u16::from(byte & 0x3f))
-        };
-        let head = u16::from(*first);
-        let decoded = match first {
-            0..=0x7f => Some((head, 1)),
-            0xc0..=0xdf => tail(1).map(|a| ((head & 0x1f) << 6 | a, 2)),
-            0xe0..=0xef => tail(1).zip(tail(2)).map(|(a, b)| ((head & 0x0f) << 12 | a << 6 | b, 3)),
-            _ => None,
-        };
-        let (unit, length) = decoded.unwrap_or((0xfffd, 1));
-        units.push(unit);
-        rest = rest.get(length..).unwrap_or_default();
-    }
-    char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
 #[cfg(test)]
