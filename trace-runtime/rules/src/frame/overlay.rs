@@ -4,7 +4,7 @@ use super::drops::{DropLevels, Level};
 use super::fps::FpsMeter;
 use super::sample::Sample;
 use super::scenes::Counts;
-use crate::text::{push_decimal, push_fixed};
+use crate::text::fixed;
 
 /// The interval of changes of the text and the chart, ms, at every refresh rate (Matrix's needs 21 frames for a change and never
 /// changes at 60 or 90 Hz).
@@ -118,19 +118,15 @@ impl Overlay {
     }
 
     fn text(&self, centi: u32) -> OverlayText {
-        let mut fps = String::new();
-        push_fixed(&mut fps, i64::from(centi), 2);
-        let mut dropped = String::new();
-        push_decimal(&mut dropped, self.sum.total_dropped());
         let bad = |counts: &Counts| [1, 2, 3, 4].map(|level: usize| counts.frames[level]);
         OverlayText {
-            fps,
+            fps: fixed(i64::from(centi), 2),
             colour: self.colour(centi),
             sum: bad(&self.sum),
             page: bad(&self.page),
             shares: [shares(&self.sum), shares(&self.page)],
             weighted: [weighted(&self.sum), weighted(&self.page)],
-            dropped,
+            dropped: self.sum.total_dropped().to_string(),
         }
     }
 
@@ -175,7 +171,5 @@ fn weighted(counts: &Counts) -> String {
     let all: u64 = counts.frames[1..].iter().map(|frames| u64::from(*frames)).sum();
     let weight = |level: Level| u64::from(counts.frames[level as usize]) * WEIGHTS[level as usize];
     let sum: u64 = Level::ALL.into_iter().map(weight).sum();
-    let mut out = String::new();
-    push_fixed(&mut out, (sum * 10).checked_div(all).unwrap_or(0) as i64, 1);
-    out
+    fixed((sum * 10).checked_div(all).unwrap_or(0) as i64, 1)
 }

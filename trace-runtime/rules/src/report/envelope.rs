@@ -54,8 +54,8 @@ impl Device {
         object
             .text("machine", machine(self.memory, self.cpu_count))
             .fraction("cpu_app", self.cpu_app(), 6)
-            .int("mem", self.memory)
-            .int("mem_free", self.free_kib);
+            .plain("mem", self.memory)
+            .plain("mem_free", self.free_kib);
     }
 }
 
@@ -72,6 +72,6 @@ pub struct Envelope<'a> {
 
 impl Envelope<'_> {
     pub(super) fn put(&self, object: &mut JsonObject, tag: &str) {
-        object.text("tag", tag).text("process", self.process).int("time", self.time_ms);
+        object.text("tag", tag).text("process", self.process).plain("time", self.time_ms);
     }
 }

@@ -217,60 +217,60 @@ impl Issue<'_> {
         match *self {
             Issue::Fps { scene, report, means, api } => put_fps(out, scene, report, means, api),
             Issue::SlowMessage { cost_ms, scene, stack, key } => {
-                out.int("cost", cost_ms).text("scene", scene).text("stack", stack).text("stackKey", key);
+                out.plain("cost", cost_ms).text("scene", scene).text("stack", stack).text("stackKey", key);
             }
             Issue::Anr { cost_ms, scene, stack, key, thread_stack, foreground, priority, memory } => {
                 let mut sizes = JsonObject::new();
                 sizes
-                    .uint("dalvik_heap", memory.dalvik_heap)
-                    .uint("native_heap", memory.native_heap)
-                    .uint("vm_size", memory.vm_size);
-                out.int("cost", cost_ms).text("stackKey", key).text("scene", scene).text("stack", stack);
+                    .plain("dalvik_heap", memory.dalvik_heap)
+                    .plain("native_heap", memory.native_heap)
+                    .plain("vm_size", memory.vm_size);
+                out.plain("cost", cost_ms).text("stackKey", key).text("scene", scene).text("stack", stack);
                 out.text("threadStack", thread_stack)
-                    .int("processPriority", priority.priority.into())
-                    .int("processNice", priority.nice.into())
-                    .flag("isProcessForeground", foreground)
+                    .plain("processPriority", priority.priority)
+                    .plain("processNice", priority.nice)
+                    .plain("isProcessForeground", foreground)
                     .object("memory", sizes);
             }
             Issue::Lag { scene, thread_stack, foreground, .. }
             | Issue::SignalAnr { scene, thread_stack, foreground, .. } => {
                 out.text("scene", scene)
                     .text("threadStack", thread_stack)
-                    .flag("isProcessForeground", foreground);
+                    .plain("isProcessForeground", foreground);
             }
             Issue::StartupStack { start, stack, key } => {
                 let warm = start.kind != StartKind::Cold;
-                out.uint("cost", start.cost_ms).text("stack", stack).text("stackKey", key);
-                out.int("subType", if warm { 2 } else { 1 });
+                out.plain("cost", start.cost_ms).text("stack", stack).text("stackKey", key);
+                out.plain("subType", if warm { 2 } else { 1 });
             }
             Issue::PriorityModified { thread_stack, priority } => {
-                out.text("threadStack", thread_stack).int("processPriority", priority.into());
+                out.text("threadStack", thread_stack).plain("processPriority", priority);
             }
             Issue::TimerSlackModified { thread_stack, slack_ns } => {
-                out.text("threadStack", thread_stack).uint("processTimerSlack", slack_ns);
+                out.text("threadStack", thread_stack).plain("processTimerSlack", slack_ns);
             }
             Issue::Startup { start } => {
-                out.uint("application_create", start.application_ms)
-                    .int("application_create_scene", start.created_by.0.into())
-                    .uint("first_activity_create", start.first_screen_ms)
-                    .uint("startup_duration", start.cost_ms)
-                    .flag("is_warm_start_up", start.kind != StartKind::Cold);
+                out.plain("application_create", start.application_ms)
+                    .plain("application_create_scene", start.created_by.0)
+                    .plain("first_activity_create", start.first_screen_ms)
+                    .plain("startup_duration", start.cost_ms)
+                    .plain("is_warm_start_up", start.kind != StartKind::Cold);
             }
             Issue::Matrix04Startup { start, scene } => {
-                out.int("application_create", start.application)
-                    .int("stage_between_app_and_activity", start.between)
-                    .int("first_activity_create", start.activity)
-                    .int("startup_duration", start.all)
-                    .int("splash_activity_duration", start.splash)
-                    .flag("is_warm_start_up", start.warm)
+                out.plain("application_create", start.application)
+                    .plain("stage_between_app_and_activity", start.between)
+                    .plain("first_activity_create", start.activity)
+                    .plain("startup_duration", start.all)
+                    .plain("splash_activity_duration", start.splash)
+                    .plain("is_warm_start_up", start.warm)
                     .text("scene", scene);
             }
             Issue::Matrix04Method { kind, cost_ms, stack, key } => {
-                out.int("subType", -1).int("cost", cost_ms).text("stack", stack).text("stackKey", key);
+                out.plain("subType", -1).plain("cost", cost_ms).text("stack", stack).text("stackKey", key);
                 if let Matrix04Method::Enter(view) = kind {
                     let mut info = JsonObject::new();
-                    info.uint("viewDeep", view.depth.into())
-                        .uint("viewCount", view.count.into())
+                    info.plain("viewDeep", view.depth)
+                        .plain("viewCount", view.count)
                         .text("activity", view.activity);
                     out.object("viewInfo", info);
                 }
@@ -283,7 +283,7 @@ fn put_fps(out: &mut JsonObject, scene: &str, report: &SceneReport, means: bool,
     let by_level = |values: &[u32; 5]| {
         let mut object = JsonObject::new();
         for (key, value) in Level::KEYS.into_iter().zip(values) {
-            object.uint(key, (*value).into());
+            object.plain(key, value);
         }
         object
     };
@@ -296,9 +296,9 @@ fn put_fps(out: &mut JsonObject, scene: &str, report: &SceneReport, means: bool,
     }
     for (at, key) in Metric::KEYS.into_iter().enumerate() {
         if at != Metric::Gpu as usize || api >= 31 {
-            out.uint(key, report.metrics[at]);
+            out.plain(key, report.metrics[at]);
         }
     }
-    out.uint("DROP_COUNT", (report.dropped_thousandths + 500) / 1_000);
-    out.uint("REFRESH_RATE", report.refresh_hz.round() as u64);
+    out.plain("DROP_COUNT", (report.dropped_thousandths + 500) / 1_000);
+    out.plain("REFRESH_RATE", report.refresh_hz.round() as u64);
 }

@@ -1,6 +1,6 @@
 //! Writes a JSON object into a string.
 
-use crate::text::{push_decimal, push_fixed, push_signed};
+use crate::text::fixed;
 
 /// An object that grows key by key. Keys are constants and are not escaped.
 #[derive(Debug)]
@@ -19,9 +19,7 @@ impl JsonObject {
         if self.out.len() > 1 {
             self.out.push(',');
         }
-        self.out.push('"');
-        self.out.push_str(key);
-        self.out.push_str("\":");
+        self.out.extend(["\"", key, "\":"]);
     }
 
     /// Adds a member whose value is written as a JSON string.
@@ -31,34 +29,19 @@ impl JsonObject {
         self
     }
 
-    /// A whole number.
-    pub(super) fn int(&mut self, key: &str, value: i64) -> &mut Self {
+    /// A number, or true or false.
+    pub(super) fn plain(&mut self, key: &str, value: impl ToString) -> &mut Self {
         self.key(key);
-        push_signed(&mut self.out, value);
-        self
-    }
-
-    /// A whole number that is not negative.
-    pub(super) fn uint(&mut self, key: &str, value: u64) -> &mut Self {
-        self.key(key);
-        push_decimal(&mut self.out, value);
+        self.out.push_str(&value.to_string());
         self
     }
 
     /// A number with a fraction: `value` / 10^`decimals`, always with at least one decimal so that readers keep its type.
     pub(super) fn fraction(&mut self, key: &str, value: i64, decimals: u32) -> &mut Self {
         self.key(key);
-        push_fixed(&mut self.out, value, decimals.max(1));
-        let zeros = self.out.len() - self.out.trim_end_matches('0').len();
-        let keep = usize::from(self.out[..self.out.len() - zeros].ends_with('.'));
-        self.out.truncate(self.out.len() - zeros + keep.min(zeros));
-        self
-    }
-
-    /// True or false.
-    pub(super) fn flag(&mut self, key: &str, value: bool) -> &mut Self {
-        self.key(key);
-        self.out.push_str(if value { "true" } else { "false" });
+        let text = fixed(value, decimals);
+        let text = text.trim_end_matches('0');
+        self.out.extend([text, if text.ends_with('.') { "0" } else { "" }]);
         self
     }
 
@@ -115,7 +98,7 @@ mod tests {
             let mut inner = JsonObject::new();
             inner.text("t", &text);
             let mut object = JsonObject::new();
-            object.text("t", &text).int("i", int).uint("u", uint).flag("f", flag).object("o", inner);
+            object.text("t", &text).plain("i", int).plain("u", uint).plain("f", flag).object("o", inner);
             let read: serde_json::Value = serde_json::from_str(&object.end()).unwrap();
             let expected = serde_json::json!({ "t": text, "i": int, "u": uint, "f": flag, "o": { "t": text } });
             prop_assert_eq!(read, expected);

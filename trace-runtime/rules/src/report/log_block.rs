@@ -1,7 +1,6 @@
 //! Writes a report as a readable block for the log.
 
 use super::issue::{Memory, Priority};
-use crate::text::{push_decimal, push_signed};
 
 /// The content of an ANR's block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,8 +34,8 @@ pub fn anr_log(log: &AnrLog<'_>) -> String {
     out.head("[Status]");
     out.line("Scene: ", log.scene);
     out.line("Foreground: ", if log.foreground { "true" } else { "false" });
-    out.number("Priority: ", log.priority.priority.into());
-    out.number("Nice: ", log.priority.nice.into());
+    out.line("Priority: ", &log.priority.priority.to_string());
+    out.line("Nice: ", &log.priority.nice.to_string());
     out.line("is64BitRuntime: ", if log.is_64_bit { "true" } else { "false" });
     out.head("[Memory]");
     out.kib("DalvikHeap: ", log.memory.dalvik_heap);
@@ -44,14 +43,8 @@ pub fn anr_log(log: &AnrLog<'_>) -> String {
     out.kib("VmSize: ", log.memory.vm_size);
     if let Some(stages) = log.stages {
         out.head("[doFrame]");
-        out.0.push_str("|*\t\tinputCost:animationCost:traversalCost ");
-        for (at, ns) in stages.into_iter().enumerate() {
-            if at > 0 {
-                out.0.push(':');
-            }
-            push_decimal(&mut out.0, ns / 1_000_000);
-        }
-        out.0.push_str(" ms\n");
+        let costs = stages.map(|ns| (ns / 1_000_000).to_string()).join(":");
+        out.line("inputCost:animationCost:traversalCost ", &[&costs, " ms"].concat());
     }
     out.head("[Thread]");
     out.line("State: ", log.state);
@@ -75,37 +68,19 @@ struct Block(String);
 
 impl Block {
     fn new(what: &str, cost_ms: i64) -> Self {
-        let mut out = String::from("-\n>>>>>>>>>>>>>>>>>>>>>>> ");
-        out.push_str(what);
-        out.push('(');
-        push_signed(&mut out, cost_ms);
-        out.push_str(" ms)! <<<<<<<<<<<<<<<<<<<<<<<\n");
-        Block(out)
+        Block(format!("-\n>>>>>>>>>>>>>>>>>>>>>>> {what}({cost_ms} ms)! <<<<<<<<<<<<<<<<<<<<<<<\n"))
     }
 
     fn head(&mut self, name: &str) {
-        self.0.push_str("|* ");
-        self.0.push_str(name);
-        self.0.push('\n');
+        self.0.extend(["|* ", name, "\n"]);
     }
 
     fn line(&mut self, name: &str, value: &str) {
-        for part in ["|*\t\t", name, value, "\n"] {
-            self.0.push_str(part);
-        }
-    }
-
-    fn number(&mut self, name: &str, value: i64) {
-        let mut text = String::new();
-        push_signed(&mut text, value);
-        self.line(name, &text);
+        self.0.extend(["|*\t\t", name, value, "\n"]);
     }
 
     fn kib(&mut self, name: &str, kib: u64) {
-        let mut text = String::new();
-        push_decimal(&mut text, kib);
-        text.push_str("kb");
-        self.line(name, &text);
+        self.line(name, &format!("{kib}kb"));
     }
 
     fn trace(&mut self, trace: Option<(&str, &str)>) {

@@ -1,7 +1,6 @@
 //! Formats a Java stack for a report.
 
 use crate::Rules;
-use crate::text::push_signed;
 
 /// How much of the stack to write (Matrix `looperPrinterStackStyle`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -57,11 +56,7 @@ pub fn thread_stack(frames: &[StackFrame<'_>], style: StackStyle, rules: Rules) 
         if style == StackStyle::Raw {
             push_raw(&mut out, frame);
         } else {
-            for part in ["at ", frame.class, ":", frame.method, "("] {
-                out.push_str(part);
-            }
-            push_signed(&mut out, frame.line.into());
-            out.push(')');
+            out.extend(["at ", frame.class, ":", frame.method, "(", &frame.line.to_string(), ")"]);
         }
         out.push('\n');
     }
@@ -69,20 +64,12 @@ pub fn thread_stack(frames: &[StackFrame<'_>], style: StackStyle, rules: Rules) 
 }
 
 fn push_raw(out: &mut String, frame: &StackFrame<'_>) {
-    for part in [frame.class, ".", frame.method] {
-        out.push_str(part);
-    }
+    out.extend([frame.class, ".", frame.method, "("]);
     match (frame.line, frame.file) {
-        (-2, _) => out.push_str("(Native Method)"),
-        (_, "") => out.push_str("(Unknown Source)"),
-        (line, file) => {
-            out.push('(');
-            out.push_str(file);
-            if line >= 0 {
-                out.push(':');
-                push_signed(out, line.into());
-            }
-            out.push(')');
-        }
+        (-2, _) => out.push_str("Native Method"),
+        (_, "") => out.push_str("Unknown Source"),
+        (0.., file) => out.extend([file, ":", &frame.line.to_string()]),
+        (_, file) => out.push_str(file),
     }
+    out.push(')');
 }

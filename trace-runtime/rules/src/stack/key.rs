@@ -4,7 +4,6 @@ use trace_format::ids::DISPATCH;
 
 use super::line::Line;
 use crate::Rules;
-use crate::text::push_decimal;
 
 /// A line counts towards the key from this share of the cost on (Matrix `FILTER_STACK_KEY_ALL_PERCENT`). A 32-bit float,
 /// and multiplied as one, as there.
@@ -36,12 +35,7 @@ pub fn key(lines: &[Line], cost_ms: i64, rules: Rules) -> String {
         [Some(first), Some(second)] if first.id == DISPATCH => Some(second),
         [first, _] => first.or(lines.first()),
     };
-    let mut key = String::new();
-    if let Some(line) = line {
-        push_decimal(&mut key, u64::from(line.id));
-        key.push('|');
-    }
-    key
+    line.map(|line| format!("{}|", line.id)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,42 +1,22 @@
 //! The two text forms of a stack.
 
 use super::line::Line;
-use crate::text::{push_decimal, push_signed};
 
 /// The form of a report: `depth,id,count,ms` and a line feed, for each line.
 #[must_use]
 pub fn text(lines: &[Line]) -> String {
-    let mut out = String::with_capacity(lines.len() * 16);
-    for line in lines {
-        push_signed(&mut out, i64::from(line.depth));
-        out.push(',');
-        push_numbers(&mut out, line, ',');
-        out.push('\n');
-    }
-    out
+    lines.iter().map(|Line { depth, id, count, ms }| format!("{depth},{id},{count},{ms}\n")).collect()
 }
 
 /// The form of the log: a dot for each caller.
 #[must_use]
 pub fn log_text(lines: &[Line]) -> String {
     let mut out = String::from("|*\t\tTraceStack:\n|*\t\t[id count cost]\n");
-    for line in lines {
-        out.push_str("|*\t\t");
-        for _ in 0..line.depth {
-            out.push('.');
-        }
-        push_numbers(&mut out, line, ' ');
-        out.push('\n');
+    for Line { depth, id, count, ms } in lines {
+        let callers = ".".repeat(usize::try_from(*depth).unwrap_or(0));
+        out.push_str(&format!("|*\t\t{callers}{id} {count} {ms}\n"));
     }
     out
-}
-
-fn push_numbers(out: &mut String, line: &Line, between: char) {
-    push_decimal(out, u64::from(line.id));
-    out.push(between);
-    push_decimal(out, u64::from(line.count));
-    out.push(between);
-    push_signed(out, i64::from(line.ms));
 }
 
 /// The cost in a report: the message's, or the longest line's if that is greater.
