@@ -52,7 +52,8 @@ impl OnStall {
         if timers::is_over(since_ns) {
             poll.begun_ns = 0;
         }
-        let seen = message_watch::decide(poll, timers::limits(), &mut timers::process_state);
+        poll.debugger = samples::debugger();
+        let seen = message_watch::decide(poll, timers::limits());
         if self.timers.report(recorder, &poll, &seen) {
             trace_text::quiet();
         }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use trace_format::time::MS;
-use trace_rules::looper::{Limits, Poll, ProcessState, Watch};
+use trace_rules::looper::{Limits, Poll, Watch};
 
 const SMALL: Limits = Limits { suspect_ms: 20, anr_ms: 100, tick_ms: 5, lag_ms: 0, too_late_ms: 0 };
 const STALL_NS: u64 = SMALL.anr_ms * MS;
@@ -50,7 +50,7 @@ impl Desk {
             cpu_ns: Some(cpu_ns()),
             ..Poll::default()
         };
-        let seen = self.watch.lock().unwrap().poll(poll, &mut ProcessState::default);
+        let seen = self.watch.lock().unwrap().poll(poll);
         let mut events = self.events.lock().unwrap();
         events.extend(seen.recovered.map(|since_ns| Event::Recovered { since_ns, now_ns }));
         events.extend(seen.anr.map(|_| Event::Stalled { since_ns, now_ns }));

@@ -5,13 +5,13 @@
 //! from Tencent Matrix's TraceCanary and why, and which call feeds it.
 //!
 //! ```
-//! use trace_rules::looper::{Limits, Poll, ProcessState, Watch};
+//! use trace_rules::looper::{Limits, Poll, Watch};
 //!
 //! // A message that began at 1 s is still open at 6 s: an ANR by the 5 s rule.
 //! let second = 1_000_000_000;
 //! let mut watch = Watch::new(Limits::default());
 //! let poll = Poll { now_ns: 6 * second, begun_ns: second, ..Poll::default() };
-//! let result = watch.poll(poll, &mut ProcessState::default);
+//! let result = watch.poll(poll);
 //! assert_eq!(result.anr.unwrap().age_ns, 5 * second);
 //! ```
 //!

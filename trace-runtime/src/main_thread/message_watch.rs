@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, OnceLock};
 
 use native_signal::{StallTimer, Wakeup};
-use trace_rules::looper::{Limits, Poll, PollResult, ProcessState, Watch};
+use trace_rules::looper::{Limits, Poll, PollResult, Watch};
 
 use crate::recorder::Recorder;
 use crate::time::{clock, coarse};
@@ -127,17 +127,13 @@ fn measured() -> Poll {
 }
 
 /// Decides what main's message is, by these limits or, with `None`, by those of before. On the timer's thread.
-pub(crate) fn decide(
-    poll: Poll,
-    limits: Option<Limits>,
-    process: &mut dyn FnMut() -> ProcessState,
-) -> PollResult {
+pub(crate) fn decide(poll: Poll, limits: Option<Limits>) -> PollResult {
     let mut rule = lock(&RULE);
     let rule = rule.get_or_insert_default();
     if let Some(limits) = limits {
         rule.set_limits(limits);
     }
-    rule.poll(poll, process)
+    rule.poll(poll)
 }
 
 /// The timer's thread is about to sleep.

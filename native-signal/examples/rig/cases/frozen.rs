@@ -9,7 +9,7 @@ use native_signal::{Config, Evidence, Identity, Judge, Outcome, Policy, StallTim
 use nix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
-use trace_rules::looper::{Limits, Poll, ProcessState, Watch};
+use trace_rules::looper::{Limits, Poll, Watch};
 
 pub(super) const CASES: &[Row] = &[
     ("frozen_while_main_was_in_time", simulate_in_time, |subject| {
@@ -99,7 +99,7 @@ fn simulate(page: &'static Page, ready: impl Fn() -> bool) {
     let _sensor = native_signal::install(Config::default(), Box::new(observer)).unwrap();
     let (timer, watch) = TIMER.get_or_init(|| (StallTimer::new(), Mutex::new(Watch::new(Limits::default()))));
     let observer = |wakeup| {
-        let seen = watch.lock().unwrap().poll(poll(wakeup), &mut ProcessState::default);
+        let seen = watch.lock().unwrap().poll(poll(wakeup));
         page.answers[answer::STALLS].fetch_add(seen.anr.is_some().into(), Ordering::SeqCst);
         seen.sleep_ns
     };

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use super::history::History;
 use super::pairing::{Begun, Ended, Pairing, Tag};
-use super::slow::SlowMessage;
 
-/// The watched thread's messages: pairing, then history, then the rule for slow ones.
+/// The watched thread's messages: pairing, then history.
 ///
 /// The embedder writes the begin into the record *before* [`Messages::begin`] and the end *before* [`Messages::end`], on
 /// every API level: a slice that is taken because of their results then has both bounds in it (Matrix's lacks the
@@ -15,19 +14,13 @@ pub struct Messages {
     pairing: Pairing,
     /// Any thread may read it through its own reference; `Messages` itself belongs to the watched thread.
     pub history: Arc<History>,
-    /// Any thread may change it through its own reference.
-    pub slow: Arc<SlowMessage>,
 }
 
 impl Messages {
     /// Keeps the last `history` messages.
     #[must_use]
     pub fn new(history: usize) -> Self {
-        Messages {
-            pairing: Pairing::default(),
-            history: Arc::new(History::new(history)),
-            slow: Arc::new(SlowMessage::default()),
-        }
+        Messages { pairing: Pairing::default(), history: Arc::new(History::new(history)) }
     }
 
     /// A message begins; see [`Pairing::begin`]. The watching thread then watches this message.
@@ -38,25 +31,16 @@ impl Messages {
         begun
     }
 
-    /// A message ends; see [`Pairing::end`]. Returns its cost in milliseconds too if it was slow. A message around a nested
-    /// loop is slow by its own time.
+    /// A message ends; see [`Pairing::end`].
     #[inline]
-    pub fn end(&mut self, at_ns: u64, tag: Option<Tag>) -> Option<(Ended, Option<u64>)> {
-        let ended = self.pairing.end(at_ns, tag)?;
-        Some(self.ended(ended))
+    pub fn end(&mut self, at_ns: u64, tag: Option<Tag>) -> Option<Ended> {
+        self.pairing.end(at_ns, tag).inspect(|ended| self.history.end(ended))
     }
 
     /// Ends the message that [`Pairing::fits`] found; as [`Messages::end`].
     #[inline]
-    pub fn end_of(&mut self, at_ns: u64, nested: u8) -> Option<(Ended, Option<u64>)> {
-        let ended = self.pairing.end_of(at_ns, nested)?;
-        Some(self.ended(ended))
-    }
-
-    #[inline]
-    fn ended(&self, ended: Ended) -> (Ended, Option<u64>) {
-        self.history.end(&ended);
-        (ended, self.slow.cost_ms(ended.own_ns))
+    pub fn end_of(&mut self, at_ns: u64, nested: u8) -> Option<Ended> {
+        self.pairing.end_of(at_ns, nested).inspect(|ended| self.history.end(ended))
     }
 
     /// The pairing, to read.

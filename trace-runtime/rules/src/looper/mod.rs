@@ -9,13 +9,11 @@ mod line;
 mod messages;
 mod outermost;
 mod pairing;
-mod slow;
 mod watch;
 
 pub use history::{DENSITY, Density, HISTORY, History, RecentMessage};
 pub use line::{Bound, Lines};
 pub use messages::Messages;
 pub use outermost::{Outer, Outermost};
-pub use pairing::{Begun, Ended, MAX_NESTED, Pairing, SAME_LOOP_BYTES, Tag};
-pub use slow::{SLOW_MS, SlowMessage};
-pub use watch::{Due, Limits, Poll, PollResult, ProcessState, Suppressed, Watch};
+pub use pairing::{Begun, Ended, MAX_NESTED, Pairing, SAME_LOOP_BYTES, SLOW_MS, Tag};
+pub use watch::{Due, Limits, Poll, PollResult, Watch};

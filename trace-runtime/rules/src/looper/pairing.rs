@@ -25,6 +25,9 @@ pub struct Tag {
     pub what: i32,
 }
 
+/// The length from which on a message is slow, ms (Matrix `DEFAULT_EVIL_METHOD_THRESHOLD_MS`).
+pub const SLOW_MS: u32 = 700;
+
 impl Tag {
     fn same_but_what(self, other: Tag) -> bool {
         (self.target, self.callback) == (other.target, other.callback)
@@ -56,6 +59,15 @@ pub struct Ended {
     pub nested: u8,
     /// Messages inside of it whose end did not come.
     pub lost: u8,
+}
+
+impl Ended {
+    /// Returns its own time in whole milliseconds if it is slow: 699.999 ms are 699.
+    #[inline]
+    #[must_use]
+    pub fn slow_ms(&self, threshold_ms: u64) -> Option<u64> {
+        Some(self.own_ns / 1_000_000).filter(|own_ms| *own_ms >= threshold_ms)
+    }
 }
 
 #[derive(Clone, Copy, Default)]

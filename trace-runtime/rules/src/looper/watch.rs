@@ -73,33 +73,14 @@ pub struct Poll {
     pub generation: u32,
     /// Whether main does anything at all is not known yet: the message can be suspect, but neither a LAG nor an ANR.
     pub unconfirmed: bool,
+    /// A debugger is attached.
+    pub debugger: bool,
     /// When the watching thread was to wake from the sleep that ends here; 0 if it did not sleep or had no time to wake.
     pub due_ns: u64,
     /// BOOTTIME − MONOTONIC: how long the device slept since it started.
     pub slept_ns: u64,
     /// The process's CPU time (CLOCK_PROCESS_CPUTIME_ID); `None` if it is not known.
     pub cpu_ns: Option<u64>,
-}
-
-/// Reasons not to report a stall. Read only when a limit was reached.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ProcessState {
-    /// A debugger is attached: a main thread at a breakpoint is stalled on purpose.
-    pub debugger: bool,
-    /// The process is dying of an uncaught exception: a crash handler keeps main busy (Matrix's issue #739).
-    pub dying: bool,
-}
-
-/// Why a LAG or an ANR is not reported.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Suppressed {
-    /// [`ProcessState::debugger`].
-    Debugger,
-    /// [`ProcessState::dying`].
-    Dying,
-    /// [`Limits::too_late_ms`].
-    TooLate,
 }
 
 /// A limit that was reached; once per message.
@@ -111,8 +92,9 @@ pub struct Due {
     pub frozen_ns: u64,
     /// Whether the watching thread was late while the process ran: the limit was reached earlier.
     pub timer_late: bool,
-    /// Why it must not be reported; `None` if it must.
-    pub suppressed: Option<Suppressed>,
+    /// False with a debugger attached, since a main thread at a breakpoint is stalled on purpose, and later than
+    /// [`Limits::too_late_ms`].
+    pub reported: bool,
 }
 
 /// The result of a poll.
@@ -175,8 +157,8 @@ impl Watch {
         self.limits = limits;
     }
 
-    /// Evaluates a poll. `process` is called at most once, and only if a limit was reached.
-    pub fn poll(&mut self, poll: Poll, process: &mut dyn FnMut() -> ProcessState) -> PollResult {
+    /// Evaluates a poll.
+    pub fn poll(&mut self, poll: Poll) -> PollResult {
         let mut recovered = None;
         let before = self.message;
         if (poll.begun_ns, poll.generation) != (before.begun_ns, before.generation) {
@@ -188,7 +170,7 @@ impl Watch {
         self.message.frozen_ns = self.frozen(&poll, delay);
         self.message.timer_late |= delay.timer_late;
         self.before = poll;
-        PollResult { recovered, ..self.due(poll, process) }
+        PollResult { recovered, ..self.due(poll) }
     }
 
     /// The watching thread sleeps from here on. Call it where there is much to do between a poll and its sleep; of `poll` only the
@@ -232,7 +214,7 @@ impl Watch {
         Delay { frozen_ns: if ran { slept_ns } else { late_ns }, timer_late: ran && awake_ns > LATE_NS }
     }
 
-    fn due(&mut self, poll: Poll, process: &mut dyn FnMut() -> ProcessState) -> PollResult {
+    fn due(&mut self, poll: Poll) -> PollResult {
         let (suspect_ns, lag_ns, anr_ns) = self.limits.ages_ns();
         let mut result =
             PollResult { suspect: false, lag: None, anr: None, recovered: None, sleep_ns: suspect_ns };
@@ -247,18 +229,10 @@ impl Watch {
         let lag = reaches(lag_ns, &mut message.lag_reported);
         let anr = reaches(anr_ns, &mut message.anr_reported);
         let (frozen_ns, timer_late) = (message.frozen_ns, message.timer_late);
-        let mut due = Due { age_ns, frozen_ns, timer_late, suppressed: None };
-        if lag || anr {
-            due.suppressed = match process() {
-                ProcessState { debugger: true, .. } => Some(Suppressed::Debugger),
-                ProcessState { dying: true, .. } => Some(Suppressed::Dying),
-                _ => None,
-            };
-        }
-        let too_late = anr && self.limits.too_late_ms > 0 && age_ns >= self.limits.too_late_ms * MS;
+        let due = Due { age_ns, frozen_ns, timer_late, reported: !poll.debugger };
+        let too_late = self.limits.too_late_ms > 0 && age_ns >= self.limits.too_late_ms * MS;
         result.lag = lag.then_some(due);
-        result.anr = anr
-            .then(|| Due { suppressed: due.suppressed.or(too_late.then_some(Suppressed::TooLate)), ..due });
+        result.anr = anr.then_some(Due { reported: due.reported && !too_late, ..due });
         result.suspect = age_ns >= suspect_ns;
         result.sleep_ns = if result.suspect {
             let next_ns = [lag_ns, anr_ns].into_iter().filter(|limit| *limit > age_ns).min();

@@ -2,7 +2,7 @@
 
 use trace_format::time::MS;
 use trace_rules::looper::{
-    DENSITY, Density, Due, HISTORY, Limits, Messages, Pairing, Poll, ProcessState, Suppressed, Tag, Watch,
+    DENSITY, Density, Due, HISTORY, Limits, Messages, Pairing, Poll, SLOW_MS, Tag, Watch,
 };
 
 const S: u64 = 1_000 * MS;
@@ -138,21 +138,18 @@ fn density_counts_starts_and_time_of_the_last_five_thousand_messages() {
 }
 
 #[test]
-fn a_message_is_slow_from_700_ms_on_and_the_threshold_may_change_while_it_runs() {
+fn a_message_is_slow_from_700_ms_on_or_from_another_threshold() {
     let mut messages = Messages::new(HISTORY);
-    let mut cost = |threshold: Option<u32>, took_ns: u64| {
+    let mut cost = |threshold_ms: u32, took_ns: u64| {
         messages.begin(S, tag(1), OUTER);
-        if let Some(threshold) = threshold {
-            messages.slow.set_threshold_ms(threshold);
-        }
-        messages.end(S + took_ns, None).unwrap().1
+        messages.end(S + took_ns, None).unwrap().slow_ms(threshold_ms.into())
     };
-    assert_eq!(cost(None, 700 * MS - 1), None);
-    assert_eq!(cost(None, 699 * MS), None);
-    assert_eq!(cost(None, 700 * MS), Some(700));
-    assert_eq!(cost(Some(300), 300 * MS), Some(300));
-    assert_eq!(cost(None, 299 * MS), None);
-    assert_eq!(cost(Some(1_000), 999 * MS), None);
+    assert_eq!(cost(SLOW_MS, 700 * MS - 1), None);
+    assert_eq!(cost(SLOW_MS, 699 * MS), None);
+    assert_eq!(cost(SLOW_MS, 700 * MS), Some(700));
+    assert_eq!(cost(300, 300 * MS), Some(300));
+    assert_eq!(cost(300, 299 * MS), None);
+    assert_eq!(cost(1_000, 999 * MS), None);
     // A stack may say more than the message: Matrix's clock has 5 ms.
     let line = trace_rules::stack::Line { depth: 0, id: 1, count: 1, ms: 705 };
     assert_eq!(trace_rules::stack::cost_ms(&[line], 702), 705);
@@ -165,8 +162,8 @@ fn a_message_around_a_nested_loop_is_slow_by_its_own_time() {
     messages.begin(S, tag(1), OUTER);
     messages.begin(S + MS, tag(2), INNER);
     messages.end(60 * S, Some(tag(2)));
-    let (outer, slow) = messages.end(60 * S + MS, Some(tag(1))).unwrap();
-    assert_eq!((outer.own_ns, slow), (2 * MS, None));
+    let outer = messages.end(60 * S + MS, Some(tag(1))).unwrap();
+    assert_eq!((outer.own_ns, outer.slow_ms(SLOW_MS.into())), (2 * MS, None));
 }
 
 /// A watching thread on a clock of our own.
@@ -175,8 +172,7 @@ struct Bench {
     now_ns: u64,
     cpu_ns: u64,
     slept_ns: u64,
-    evidence: ProcessState,
-    asked: u32,
+    debugger: bool,
     lags: Vec<(u64, Due)>,
     anrs: Vec<(u64, Due)>,
     sleep_ns: u64,
@@ -190,8 +186,7 @@ impl Bench {
             now_ns: 100 * S,
             cpu_ns: 0,
             slept_ns: 0,
-            evidence: ProcessState::default(),
-            asked: 0,
+            debugger: false,
             lags: Vec::new(),
             anrs: Vec::new(),
             sleep_ns: 0,
@@ -206,12 +201,10 @@ impl Bench {
             due_ns: self.now_ns - late_ns,
             slept_ns: self.slept_ns,
             cpu_ns: Some(self.cpu_ns),
+            debugger: self.debugger,
             ..Poll::default()
         };
-        let seen = self.watch.poll(poll, &mut || {
-            self.asked += 1;
-            self.evidence
-        });
+        let seen = self.watch.poll(poll);
         self.lags.extend(seen.lag.map(|due| (self.now_ns, due)));
         self.anrs.extend(seen.anr.map(|due| (self.now_ns, due)));
         self.recovered.extend(seen.recovered);
@@ -246,7 +239,7 @@ fn lag_is_reported_at_two_seconds_and_anr_at_five_once_each() {
     bench.run(100 * S, 130 * S);
     assert_eq!(bench.lags.iter().map(|(at, due)| (*at, due.age_ns)).collect::<Vec<_>>(), [(102 * S, 2 * S)]);
     assert_eq!(bench.anrs.iter().map(|(at, due)| (*at, due.age_ns)).collect::<Vec<_>>(), [(105 * S, 5 * S)]);
-    assert!(bench.lags.iter().chain(&bench.anrs).all(|(_, due)| due.suppressed.is_none() && !due.timer_late));
+    assert!(bench.lags.iter().chain(&bench.anrs).all(|(_, due)| due.reported && !due.timer_late));
     // The next message has its own.
     bench.run(131 * S, 134 * S);
     assert_eq!((bench.lags.len(), bench.anrs.len()), (2, 1));
@@ -256,7 +249,7 @@ fn lag_is_reported_at_two_seconds_and_anr_at_five_once_each() {
 fn the_end_of_a_message_cancels_lag_and_anr() {
     let mut bench = Bench::new(Limits::default());
     bench.run(100 * S, 102 * S - 1);
-    assert_eq!((bench.lags.len(), bench.anrs.len(), bench.asked), (0, 0, 0));
+    assert_eq!((bench.lags.len(), bench.anrs.len()), (0, 0));
     bench.run(110 * S, 115 * S - MS);
     assert_eq!((bench.lags.len(), bench.anrs.len()), (1, 0));
     // Many messages of 4.9 s in a row are no ANR.
@@ -268,11 +261,9 @@ fn the_end_of_a_message_cancels_lag_and_anr() {
 
 #[test]
 fn a_late_timer_reports_its_delay_and_matrix_drops_reports_from_six_seconds_on() {
-    for (limits, late_ms, suppressed) in [
-        (Limits::default(), 4_000, None),
-        (Limits::MATRIX, 999, None),
-        (Limits::MATRIX, 1_000, Some(Suppressed::TooLate)),
-    ] {
+    for (limits, late_ms, reported) in
+        [(Limits::default(), 4_000, true), (Limits::MATRIX, 999, true), (Limits::MATRIX, 1_000, false)]
+    {
         let mut bench = Bench::new(limits);
         bench.run_on(100 * S, 105 * S - 1);
         bench.now_ns = 105 * S + late_ms * MS;
@@ -280,7 +271,7 @@ fn a_late_timer_reports_its_delay_and_matrix_drops_reports_from_six_seconds_on()
         bench.poll(100 * S, late_ms * MS);
         let (_, anr) = bench.anrs[0];
         assert_eq!((anr.age_ns, anr.timer_late, anr.frozen_ns), (5 * S + late_ms * MS, true, 0), "{late_ms}");
-        assert_eq!(anr.suppressed, suppressed, "{late_ms}");
+        assert_eq!(anr.reported, reported, "{late_ms}");
     }
 }
 
@@ -360,7 +351,7 @@ fn a_parked_thread_and_one_that_was_busy_before_its_sleep_are_not_late() {
     bench.now_ns = 700 * S;
     let poll = Poll { now_ns: 700 * S, begun_ns: 695 * S, cpu_ns: Some(0), ..Poll::default() };
     assert_eq!(bench.watch.frozen_ns(poll), 0);
-    let anr = bench.watch.poll(poll, &mut ProcessState::default).anr.unwrap();
+    let anr = bench.watch.poll(poll).anr.unwrap();
     assert_eq!((anr.age_ns, anr.frozen_ns, anr.timer_late), (5 * S, 0, false));
 
     // Two seconds of work of its own after a poll belong to neither its sleep nor its delay.
@@ -387,7 +378,7 @@ fn a_freeze_while_the_watching_thread_works_does_not_count() {
 #[test]
 fn a_message_is_suspect_from_the_first_limit_on_and_its_end_is_found_after_an_anr_alone() {
     let suspect = |limits: Limits, poll: Poll| {
-        let seen = Watch::new(limits).poll(poll, &mut ProcessState::default);
+        let seen = Watch::new(limits).poll(poll);
         (seen.suspect, seen.lag.is_some(), seen.sleep_ns / MS)
     };
     let at = |age_ms: u64| Poll { now_ns: S + age_ms * MS, begun_ns: S, ..Poll::default() };
@@ -415,7 +406,7 @@ fn a_message_is_suspect_from_the_first_limit_on_and_its_end_is_found_after_an_an
     // A message of which it becomes known late that it is one, and another one that begins at the same time.
     let mut watch = Watch::new(Limits::default());
     let mut poll = |generation, unconfirmed, age_ms| {
-        let seen = watch.poll(Poll { generation, unconfirmed, ..at(age_ms) }, &mut ProcessState::default);
+        let seen = watch.poll(Poll { generation, unconfirmed, ..at(age_ms) });
         (seen.lag.is_some(), seen.anr.is_some(), seen.recovered)
     };
     assert_eq!(poll(1, true, 6_000), (false, false, None));
@@ -424,18 +415,11 @@ fn a_message_is_suspect_from_the_first_limit_on_and_its_end_is_found_after_an_an
 }
 
 #[test]
-fn a_debugger_and_a_dying_process_are_no_lag() {
-    for (evidence, why) in [
-        (ProcessState { debugger: true, ..ProcessState::default() }, Suppressed::Debugger),
-        (ProcessState { dying: true, ..ProcessState::default() }, Suppressed::Dying),
-    ] {
-        let mut bench = Bench::new(Limits::default());
-        bench.evidence = evidence;
-        bench.run(100 * S, 120 * S);
-        assert_eq!(bench.lags[0].1.suppressed, Some(why));
-        assert_eq!(bench.anrs[0].1.suppressed, Some(why));
-        assert_eq!(bench.asked, 2, "asked only at the limits");
-    }
+fn a_stall_under_a_debugger_is_no_lag() {
+    let mut bench = Bench::new(Limits::default());
+    bench.debugger = true;
+    bench.run(100 * S, 120 * S);
+    assert!(!bench.lags[0].1.reported && !bench.anrs[0].1.reported);
 }
 
 #[test]
@@ -451,7 +435,7 @@ fn limits_change_while_a_message_runs() {
     let mut poll = |lag_ms, anr_ms| {
         watch.set_limits(Limits { lag_ms, anr_ms, ..Limits::default() });
         let poll = Poll { now_ns: S + 4_000 * MS, begun_ns: S, ..Poll::default() };
-        let seen = watch.poll(poll, &mut ProcessState::default);
+        let seen = watch.poll(poll);
         (seen.lag.is_some(), seen.anr.is_some())
     };
     assert_eq!(poll(0, 0), (false, false));

@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use trace_rules::frame::{Stage, Stages};
-use trace_rules::looper::{HISTORY, Lines, Messages, Tag};
+use trace_rules::looper::{HISTORY, Lines, Messages, SLOW_MS, Tag};
 
 struct Counting;
 
@@ -49,7 +49,13 @@ fn a_message_allocates_nothing() {
                 messages.end(n * 1_000_000_000 + 2, Some(tag));
             }
             let took_ns = if n % 100 == 0 { 800_000_000 } else { 1_000 };
-            slow += u64::from(messages.end(n * 1_000_000_000 + took_ns, Some(tag)).unwrap().1.is_some());
+            slow += u64::from(
+                messages
+                    .end(n * 1_000_000_000 + took_ns, Some(tag))
+                    .unwrap()
+                    .slow_ms(SLOW_MS.into())
+                    .is_some(),
+            );
         }
     });
     assert_eq!((count, slow), (0, 1_000));

@@ -3,7 +3,7 @@
 use trace_format::time::MS;
 use trace_rules::foreground::{DEBOUNCE_MS, Foreground};
 use trace_rules::idle;
-use trace_rules::looper::{HISTORY, Limits, Messages, Poll, ProcessState, Tag, Watch};
+use trace_rules::looper::{HISTORY, Limits, Messages, Poll, SLOW_MS, Tag, Watch};
 use trace_rules::startup::{CreatedBy, StartConfig, Starts};
 use trace_rules::touch::TouchWatch;
 
@@ -11,21 +11,21 @@ use trace_rules::touch::TouchWatch;
 fn slow(ms: u64) -> bool {
     let mut messages = Messages::new(HISTORY);
     messages.begin(5, Tag::default(), 0);
-    messages.end(5 + ms * MS, None).unwrap().1.is_some()
+    messages.end(5 + ms * MS, None).unwrap().slow_ms(SLOW_MS.into()).is_some()
 }
 
 /// What a message that has been running for so long is: a LAG, an ANR.
 fn stuck(limits: Limits, ms: u64) -> (bool, bool) {
     let poll = Poll { now_ns: 7 + ms * MS, begun_ns: 7, ..Poll::default() };
-    let seen = Watch::new(limits).poll(poll, &mut ProcessState::default);
-    (seen.lag.is_some(), seen.anr.is_some_and(|anr| anr.suppressed.is_none()))
+    let seen = Watch::new(limits).poll(poll);
+    (seen.lag.is_some(), seen.anr.is_some_and(|anr| anr.reported))
 }
 
 #[test]
 fn durations() {
     let matrix = |ms| stuck(Limits::MATRIX, ms).1;
     let idle = |ms| stuck(idle::LIMITS, ms).0;
-    let touch = |ms| TouchWatch::default().dispatched(1_000, 1_000 + ms, 2_000).is_some();
+    let touch = |ms| TouchWatch::new().dispatched(1_000, 1_000 + ms, 2_000).is_some();
     type Rule<'a> = &'a dyn Fn(u64) -> bool;
     let table: [(&str, u64, Rule<'_>); 6] = [
         ("slow message", 700, &slow),

@@ -371,7 +371,7 @@ mod tests {
 
     #[test]
     fn a_section_has_what_was_known_and_a_stage_only_for_a_frames_message() {
-        let due = Due { age_ns: 5_000_000_000, frozen_ns: 0, timer_late: false, suppressed: None };
+        let due = Due { age_ns: 5_000_000_000, frozen_ns: 0, timer_late: false, reported: true };
         let mut facts = Facts {
             detector: Detector::Looper(due),
             at_ns: 9_000_000_000,

@@ -1,7 +1,7 @@
 //! LAG and ANR: what the timer thread does at each of its polls. Main posts and cancels nothing; it stores
 //! when its message began (`native_signal::StallTimer`).
 
-use trace_rules::looper::{Due, Limits, Poll, PollResult, ProcessState, Suppressed};
+use trace_rules::looper::{Limits, Poll, PollResult};
 
 use crate::main_thread::{message_source, poll, usage};
 use crate::monitors::anr::snapshot;
@@ -29,11 +29,11 @@ impl Timers {
             return false;
         }
         let since_ns = if poll.unconfirmed { 0 } else { poll.begun_ns };
-        if seen.lag.filter(is_reported).is_some() {
+        if seen.lag.is_some_and(|due| due.reported) {
             snapshot::lag(since_ns);
         }
         let reports_anr = is_enabled(Setting::Anr) && number(Setting::AnrMs) > 0;
-        if let Some(anr) = seen.anr.filter(|due| reports_anr && is_reported(due)) {
+        if let Some(anr) = seen.anr.filter(|due| reports_anr && due.reported) {
             // The snapshot includes main's CPU time up to now.
             usage::record(recorder);
             snapshot::anr(since_ns, poll.now_ns, &anr);
@@ -77,11 +77,6 @@ pub(crate) fn is_over(since_ns: u64) -> bool {
         && outermost::open().is_none_or(|open| open.since_ns != since_ns)
 }
 
-/// The reasons not to report a stall that are known on the timer's thread.
-pub(crate) fn process_state() -> ProcessState {
-    ProcessState { debugger: samples::debugger(), dying: false }
-}
-
 /// The current limits; `None` if messages are not reported.
 pub(crate) fn limits() -> Option<Limits> {
     message_source::is_reported().then(|| limits_of(is_enabled(Setting::Anr), number))
@@ -99,12 +94,6 @@ fn limits_of(reports: bool, number: impl Fn(Setting) -> u64) -> Limits {
         too_late_ms: number(Setting::AnrTooLateMs),
         ..default
     }
-}
-
-/// Whether a finding is reported: not with a debugger attached, nor later than the option `anr_too_late_ms`
-/// allows.
-fn is_reported(due: &Due) -> bool {
-    !matches!(due.suppressed, Some(Suppressed::Debugger | Suppressed::TooLate))
 }
 
 #[cfg(test)]
@@ -129,7 +118,7 @@ mod tests {
         let mut watch = Watch::new(limits_of(true, options(2_000, 5_000, 66)));
         let mut reported = |age_ms: u64| {
             let poll = Poll { now_ns: (1 + age_ms) * MS, begun_ns: MS, ..Poll::default() };
-            let seen = watch.poll(poll, &mut ProcessState::default);
+            let seen = watch.poll(poll);
             (seen.lag.is_some(), seen.anr.is_some())
         };
         let ages = [1_999, 2_000, 2_001, 4_999, 5_000, 5_001].map(&mut reported);
@@ -152,9 +141,12 @@ mod tests {
 
     #[test]
     fn a_debugger_silences_both_and_a_delayed_timer_does_not() {
-        let due = |suppressed| Due { age_ns: 5_000 * MS, frozen_ns: 0, timer_late: true, suppressed };
-        assert!(is_reported(&due(None)));
-        assert!(!is_reported(&due(Some(Suppressed::Debugger))));
-        assert!(!is_reported(&due(Some(Suppressed::TooLate))));
+        let anr = |debugger, late_ms: u64| {
+            let poll = Poll { debugger, now_ns: (5_001 + late_ms) * MS, begun_ns: MS, ..Poll::default() };
+            let limits = Limits { too_late_ms: 6_000, ..limits_of(true, options(2_000, 5_000, 66)) };
+            Watch::new(limits).poll(poll).anr.unwrap().reported
+        };
+        assert!(anr(false, 0) && anr(false, 999));
+        assert!(!anr(true, 0) && !anr(false, 1_000));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use native_signal::{StallTimer, Wakeup};
 use trace_format::event::{Event, TextId};
 use trace_rules::idle;
-use trace_rules::looper::{Limits, ProcessState, Watch};
+use trace_rules::looper::{Limits, Watch};
 use trace_rules::report::{Issue, LagKind, StackStyle};
 
 use crate::guard;
@@ -65,7 +65,7 @@ fn limits() -> Limits {
 /// in time is reported, with main's stack if main is still in it.
 fn poll(watch: &mut Watch, wakeup: Wakeup) -> u64 {
     watch.set_limits(limits());
-    let seen = watch.poll(message_watch::poll(wakeup), &mut ProcessState::default);
+    let seen = watch.poll(message_watch::poll(wakeup));
     if seen.lag.is_some() {
         // Main is in it now: later its stack would be another one.
         let (scene, foreground) = (app_state::scene_name(), app_state::is_foreground());

@@ -7,9 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use trace_format::android::IDLE_HANDLER;
 use trace_format::time::MS;
-use trace_rules::looper::{
-    Begun, DENSITY, Density, Ended, HISTORY, History, MAX_NESTED, Messages, SlowMessage, Tag,
-};
+use trace_rules::looper::{Begun, DENSITY, Density, Ended, HISTORY, History, MAX_NESTED, Messages, Tag};
 use trace_rules::report::StackStyle;
 
 use crate::main_thread::main_at::MainAt;
@@ -25,7 +23,7 @@ use crate::recorder::{self, Recorder};
 use crate::writing::thread::{ThreadWriter, gettid};
 
 static MAIN: MainCell = MainCell(UnsafeCell::new(None));
-static SHARED: OnceLock<(Arc<History>, Arc<SlowMessage>)> = OnceLock::new();
+static SHARED: OnceLock<Arc<History>> = OnceLock::new();
 static OPEN: OpenWords = OpenWords::new();
 /// How many units of work that are not messages began ([`Main::unit_began`]).
 static UNITS: AtomicU64 = AtomicU64::new(0);
@@ -49,9 +47,6 @@ pub(crate) fn stop() {
 
 /// Applies changed options that are stored elsewhere. Any thread.
 pub(crate) fn options_changed() {
-    if let Some((_, slow)) = SHARED.get() {
-        slow.set_threshold_ms(number(Setting::SlowMs) as u32);
-    }
     if message_source::is_reported() {
         message_watch::limits_changed();
     }
@@ -71,7 +66,7 @@ pub(crate) fn history(count: usize, now_ns: u64) -> String {
         for (n, outer) in last.iter().enumerate() {
             line(&outermost::text(outer), outer.took_ns / MS, is_open && n + 1 == last.len());
         }
-    } else if let Some((history, _)) = SHARED.get() {
+    } else if let Some(history) = SHARED.get() {
         for entry in history.last(count, now_ns) {
             line(&tag_text(&entry.tag), u64::from(entry.took_us / 1_000), entry.open);
         }
@@ -84,7 +79,7 @@ pub(crate) fn history(count: usize, now_ns: u64) -> String {
 
 /// How many messages the Looper has reported.
 pub(crate) fn reported() -> u64 {
-    SHARED.get().map_or(0, |(history, _)| history.begun().saturating_sub(UNITS.load(Ordering::Relaxed)))
+    SHARED.get().map_or(0, |history| history.begun().saturating_sub(UNITS.load(Ordering::Relaxed)))
 }
 
 /// The innermost open message as `target callback: what`; empty if no message is open.
@@ -93,7 +88,7 @@ pub(crate) fn open_text(now_ns: u64) -> String {
         let (last, is_open) = outermost::last(1, now_ns);
         return last.last().filter(|_| is_open).map(outermost::text).unwrap_or_default();
     }
-    let last = SHARED.get().and_then(|(history, _)| history.last(MAX_NESTED, now_ns).pop());
+    let last = SHARED.get().and_then(|history| history.last(MAX_NESTED, now_ns).pop());
     let message = last.filter(|entry| entry.open).map(|entry| tag_text(&entry.tag));
     message.or_else(|| between().map(|(what, _)| what)).unwrap_or_default()
 }
@@ -129,12 +124,12 @@ fn tag_text(tag: &Tag) -> String {
 
 /// How busy main was; zero before its first message.
 pub(crate) fn density(now_ns: u64) -> Density {
-    SHARED.get().map_or_else(Density::default, |(history, _)| history.density(now_ns))
+    SHARED.get().map_or_else(Density::default, |history| history.density(now_ns))
 }
 
 /// Resets the density.
 pub(crate) fn clear_density() {
-    if let Some((history, _)) = SHARED.get() {
+    if let Some(history) = SHARED.get() {
         history.clear_density();
     }
 }
@@ -191,9 +186,8 @@ impl Main {
     #[cold]
     fn new() -> Self {
         let messages = Messages::new(if is_enabled(Setting::Density) { DENSITY } else { HISTORY });
-        messages.slow.set_threshold_ms(number(Setting::SlowMs) as u32);
         // Main's state is created once.
-        let _ = SHARED.set((messages.history.clone(), messages.slow.clone()));
+        let _ = SHARED.set(messages.history.clone());
         Self::of(messages)
     }
 
@@ -251,8 +245,8 @@ impl Main {
     /// open.
     #[inline]
     pub(crate) fn end(&mut self, at_ns: u64, nested: u8) -> usize {
-        if let Some((ended, slow)) = self.messages.end_of(at_ns, nested) {
-            if let Some(cost_ms) = slow {
+        if let Some(ended) = self.messages.end_of(at_ns, nested) {
+            if let Some(cost_ms) = ended.slow_ms(number(Setting::SlowMs)) {
                 self.slow(&ended, cost_ms);
             }
             if nested == 0 && message_source::is_reported() {
@@ -326,14 +320,13 @@ mod tests {
     #[test]
     fn a_message_is_slow_from_700_ms_or_from_a_changed_limit() {
         let mut main = Main::of(Messages::new(HISTORY));
-        let cost = |main: &mut Main, took_ns: u64| {
+        let mut cost = |took_ns: u64, limit_ms| {
             main.begin(MS, tag(1, 0), 1 << 20, None);
-            main.messages.end_of(MS + took_ns, 0).and_then(|(_, cost_ms)| cost_ms)
+            main.messages.end_of(MS + took_ns, 0).and_then(|ended| ended.slow_ms(limit_ms))
         };
-        assert_eq!(cost(&mut main, 700 * MS - 1), None, "699 ms");
-        assert_eq!(cost(&mut main, 700 * MS), Some(700));
-        main.messages.slow.clone().set_threshold_ms(701);
-        assert_eq!((cost(&mut main, 701 * MS - 1), cost(&mut main, 701 * MS)), (None, Some(701)));
+        assert_eq!(cost(700 * MS - 1, 700), None, "699 ms");
+        assert_eq!(cost(700 * MS, 700), Some(700));
+        assert_eq!((cost(701 * MS - 1, 701), cost(701 * MS, 701)), (None, Some(701)));
     }
 
     #[test]

@@ -4,37 +4,21 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use trace_rules::report::{Issue, LagKind};
-use trace_rules::touch::{StallSample, TouchWatch};
+use trace_rules::touch::TouchWatch;
 
 use crate::files::worker;
 use crate::monitors::config::options::{self, Setting};
 use crate::monitors::{app_state, reports};
 use crate::unpoisoned::lock;
 
-struct Watched {
-    rule: Option<TouchWatch>,
-    /// The number of the newest stall, and its stack.
-    stack: (u64, String),
-}
-
-static WATCHED: Mutex<Watched> = Mutex::new(Watched { rule: None, stack: (0, String::new()) });
+static WATCHED: Mutex<TouchWatch> = Mutex::new(TouchWatch::new());
 /// The oldest event since the last [`take_events`], ms of uptime; 0 for none.
 static OLDEST: AtomicU64 = AtomicU64::new(0);
 static NEWEST: AtomicU64 = AtomicU64::new(0);
 
-fn with<R>(of: impl FnOnce(&mut TouchWatch, &mut (u64, String)) -> R) -> R {
-    let mut watched = lock(&WATCHED);
-    let Watched { rule, stack } = &mut *watched;
-    of(rule.get_or_insert_default(), stack)
-}
-
 /// Notes a stack of main that was taken during a stall, at `at_ms` of uptime.
 pub(crate) fn stalled(at_ms: u64, thread_stack: &str) {
-    with(|rule, stack| {
-        stack.0 += 1;
-        thread_stack.clone_into(&mut stack.1);
-        rule.stalled(StallSample { at_ms, sample: stack.0 });
-    });
+    lock(&WATCHED).stalled(at_ms, thread_stack);
 }
 
 /// Checks an event that happened at `event_ms` and is dispatched to a window at `now_ms`, both ms of
@@ -49,11 +33,7 @@ pub(crate) fn dispatched(event_ms: u64, now_ms: u64) {
         return;
     }
     // Rare from here on: the lock and the rest delay an event that is delayed already.
-    let lag = with(|rule, stack| {
-        let sample = rule.dispatched(event_ms, now_ms, threshold_ms)?;
-        let known = sample.filter(|sample| sample.sample == stack.0).map(|_| stack.1.clone());
-        Some(known.unwrap_or_default())
-    });
+    let lag = lock(&WATCHED).dispatched(event_ms, now_ms, threshold_ms);
     if let Some(thread_stack) = lag {
         worker::then(Box::new(move || {
             reports::report(&Issue::Lag {
