@@ -105,6 +105,25 @@ pub const PROCESS_NAME_LEN: usize = 256;
 /// (16 KiB pages are the largest that Android uses).
 pub const FIXED_ALIGN: usize = 16 * 1024;
 
+/// The number at this offset.
+#[must_use]
+pub fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(bytes[at..at + 2].try_into().expect("2 bytes"))
+}
+
+/// The number at this offset.
+#[must_use]
+pub fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"))
+}
+
+/// The number at this offset.
+#[inline]
+#[must_use]
+pub fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"))
+}
+
 /// Offsets in the header.
 pub mod header {
     #![allow(missing_docs, reason = "drawn in the module above")]

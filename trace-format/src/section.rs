@@ -10,6 +10,7 @@
 //! broken section header ends the walk, since the start of the next section is unknown.
 
 use crate::crc32::crc32;
+use crate::layout::{u16_at, u32_at, u64_at};
 
 /// First bytes of a section.
 pub const MAGIC: [u8; 4] = *b"SECT";
@@ -96,13 +97,11 @@ impl SectionHeader {
     /// Reads a header; `None` if its sum is wrong or it is no header.
     #[must_use]
     pub fn parse(bytes: &[u8; HEADER_LEN]) -> Option<Self> {
-        let u16_at = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
-        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
-        if bytes[..4] != MAGIC || u32_at(20) != crc32(&bytes[..20]) {
+        if bytes[..4] != MAGIC || u32_at(bytes, 20) != crc32(&bytes[..20]) {
             return None;
         }
-        let length = u64::from_le_bytes(bytes[8..16].try_into().expect("8 bytes"));
-        Some(Self { kind: u16_at(4), version: u16_at(6), length, sum: u32_at(16) })
+        let (kind, version) = (u16_at(bytes, 4), u16_at(bytes, 6));
+        Some(Self { kind, version, length: u64_at(bytes, 8), sum: u32_at(bytes, 16) })
     }
 }
 

@@ -6,11 +6,13 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use super::bytes::{read_array, read_some, u32_at};
+use super::bytes::{read_array, read_some};
 use super::faults::Faults;
 use super::header::Header;
 use crate::error::ReadError;
-use crate::layout::{self, BLOCK_LEN, ClockMode, Region, RegionKind, block, header as at, strings, thread};
+use crate::layout::{
+    self, BLOCK_LEN, ClockMode, Region, RegionKind, block, header as at, strings, thread, u32_at,
+};
 use crate::native_slot;
 use crate::source::Source;
 

@@ -1,11 +1,11 @@
 //! One thread's events, a block at a time.
 
-use super::bytes::{read_some, u32_at, u64_at};
+use super::bytes::read_some;
 use super::index::{Block, Thread};
 use crate::cursor::Cursor;
 use crate::error::{Fault, ReadError};
 use crate::event::Event;
-use crate::layout::{self, block as at};
+use crate::layout::{self, block as at, u32_at, u64_at};
 use crate::source::Source;
 
 /// An item of a stream of events.

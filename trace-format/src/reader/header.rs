@@ -1,10 +1,10 @@
 //! The header and the region table.
 
-use super::bytes::{read_array, u32_at, u64_at};
+use super::bytes::read_array;
 use super::faults::Faults;
 use crate::error::{Fault, ReadError};
 use crate::event::Clocks;
-use crate::layout::{self, Region, RegionKind, State, header as at};
+use crate::layout::{self, Region, RegionKind, State, header as at, u16_at, u32_at, u64_at};
 use crate::map_id::MapId;
 use crate::source::Source;
 
@@ -61,8 +61,7 @@ impl Header {
         if bytes[at::MAGIC..at::MAGIC + 8] != layout::MAGIC {
             return Err(ReadError::NotARecording);
         }
-        let u16_at = |offset: usize| u16::from_le_bytes([bytes[offset], bytes[offset + 1]]);
-        let (major, minor) = (u16_at(at::MAJOR), u16_at(at::MINOR));
+        let (major, minor) = (u16_at(&bytes, at::MAJOR), u16_at(&bytes, at::MINOR));
         if major > layout::MAJOR {
             return Err(ReadError::NewerVersion { major });
         }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use super::bytes::{read_array, read_some, u32_at, u64_at};
+use super::bytes::{read_array, read_some};
 use super::faults::Faults;
 use crate::error::{Fault, ReadError};
-use crate::layout::{self, ClockMode, Region, RegionKind, block as at, thread as entry};
+use crate::layout::{self, ClockMode, Region, RegionKind, block as at, thread as entry, u32_at, u64_at};
 use crate::source::Source;
 use crate::{ids, word};
 

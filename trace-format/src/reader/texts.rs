@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::bytes::{read_array, read_full, u32_at};
+use super::bytes::{read_array, read_full};
 use super::faults::Faults;
 use crate::error::{Fault, ReadError};
 use crate::event::TextId;
-use crate::layout::{self, Region, strings as at};
+use crate::layout::{self, Region, strings as at, u32_at};
 use crate::source::Source;
 
 /// The most bytes of texts that a reader accepts.

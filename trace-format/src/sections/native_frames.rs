@@ -19,25 +19,17 @@ use crate::section::SectionKind;
 /// The most frames of a stack, from the innermost on.
 pub const MAX_FRAMES: usize = 1_024;
 
-/// What a frame is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum FrameKind {
-    /// Native code.
-    Native,
-    /// A function that was inlined into the next outer frame.
-    Inlined,
-    /// Code that ART or a JVM generated.
-    Jit,
-    /// An interpreter of ART or of a JVM.
-    Interpreter,
-}
-
-impl FrameKind {
-    const ALL: [(Self, &str); 4] =
-        [(Self::Native, "n"), (Self::Inlined, "i"), (Self::Jit, "j"), (Self::Interpreter, "r")];
-
-    fn letter(self) -> &'static str {
-        Self::ALL.iter().find(|(kind, _)| *kind == self).expect("all are listed").1
+words! {
+    /// What a frame is.
+    FrameKind {
+        /// Native code.
+        Native = "n",
+        /// A function that was inlined into the next outer frame.
+        Inlined = "i",
+        /// Code that ART or a JVM generated.
+        Jit = "j",
+        /// An interpreter of ART or of a JVM.
+        Interpreter = "r",
     }
 }
 
@@ -90,8 +82,7 @@ impl NativeFrames {
             let NativeFrame { kind, pc, rel_pc, build_id, path, function, file, line } = frame;
             let id = if build_id.is_empty() { "-" } else { build_id };
             let (path, function, file) = (plain(path), plain(function), plain(file));
-            let _ =
-                writeln!(out, "{} {pc:x} {rel_pc:x} {id}\t{path}\t{function}\t{file}\t{line}", kind.letter());
+            let _ = writeln!(out, "{kind} {pc:x} {rel_pc:x} {id}\t{path}\t{function}\t{file}\t{line}");
         }
         out.into_bytes()
     }
@@ -116,8 +107,7 @@ impl NativeFrames {
 fn frame(line: &str) -> Option<NativeFrame> {
     let mut parts = line.split('\t');
     let mut words = parts.next()?.split(' ');
-    let letter = words.next()?;
-    let (kind, _) = *FrameKind::ALL.iter().find(|(_, known)| *known == letter)?;
+    let kind = words.next()?.parse().ok()?;
     let mut number = || u64::from_str_radix(words.next()?, 16).ok();
     let (pc, rel_pc) = (number()?, number()?);
     let build_id = words.next().filter(|id| *id != "-").unwrap_or_default().to_owned();
@@ -135,7 +125,7 @@ mod tests {
 
     prop_compose! {
         fn frames()(
-            kind in prop::sample::select(FrameKind::ALL.map(|(kind, _)| kind).to_vec()), pc: u64, rel_pc: u64, build_id in "[0-9a-f]{0,40}",
+            kind in prop::sample::select(FrameKind::ALL), pc: u64, rel_pc: u64, build_id in "[0-9a-f]{0,40}",
             path in "[^\t\r\n]{0,20}", function in "[^\t\r\n]{0,20}", file in "[^\t\r\n]{0,20}", line: u32,
         ) -> NativeFrame {
             NativeFrame { kind, pc, rel_pc, build_id, path, function, file, line }

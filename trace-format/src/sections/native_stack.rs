@@ -17,6 +17,7 @@
 use std::collections::VecDeque;
 
 use super::MAX_TIME;
+use crate::layout::{u16_at, u32_at, u64_at};
 use crate::native_slot::{self, Machine, REGISTERS, Reason, at, flags};
 
 /// The longest payload in bytes.
@@ -152,18 +153,16 @@ impl NativeStack {
             return None;
         }
         let (header, stack) = payload.split_at_checked(HEADER_LEN)?;
-        let number = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().expect("8 bytes"));
-        let half = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("4 bytes"));
-        if half(at::STATE) != FORM || half(at::STACK_LEN) as usize != stack.len() {
+        if u32_at(header, at::STATE) != FORM || u32_at(header, at::STACK_LEN) as usize != stack.len() {
             return None;
         }
-        let mut found = Self::from_words(&header[..KEPT_AT], number, half)?;
-        let kept = half(KEPT_AT);
+        let mut found = Self::from_words(header)?;
+        let kept = u32_at(header, KEPT_AT);
         if kept as usize > native_slot::MAX_STACK - stack.len() {
             return None;
         }
         // A capture shares with an earlier one: reading ends.
-        found.previous = (kept > 0).then(|| (number(PREVIOUS), kept));
+        found.previous = (kept > 0).then(|| (u64_at(header, PREVIOUS), kept));
         if found.previous.is_some_and(|(previous, _)| previous == 0 || previous >= found.number) {
             return None;
         }
@@ -175,21 +174,20 @@ impl NativeStack {
     #[must_use]
     pub fn from_slot(slot: &[u8]) -> Option<Self> {
         let header = slot.get(..KEPT_AT)?;
-        let number = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().expect("8 bytes"));
-        let half = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("4 bytes"));
-        if half(at::STATE) != native_slot::state::FULL {
+        if u32_at(header, at::STATE) != native_slot::state::FULL {
             return None;
         }
-        let length = half(at::STACK_LEN) as usize;
+        let length = u32_at(header, at::STACK_LEN) as usize;
         let stack =
             slot.get(native_slot::STACK..)?.get(..length).filter(|_| length <= native_slot::MAX_STACK)?;
-        let mut found = Self::from_words(header, number, half)?;
+        let mut found = Self::from_words(header)?;
         found.stack = stack.to_vec();
         Some(found)
     }
 
     /// What a slot and a payload have in common.
-    fn from_words(header: &[u8], number: impl Fn(usize) -> u64, half: impl Fn(usize) -> u32) -> Option<Self> {
+    fn from_words(header: &[u8]) -> Option<Self> {
+        let number = |at| u64_at(header, at);
         let time = |at| Some(number(at)).filter(|time| (1..MAX_TIME).contains(time));
         let call = SystemCall {
             number: number(at::SYSTEM_CALL),
@@ -197,12 +195,12 @@ impl NativeStack {
         };
         Some(Self {
             number: Some(number(at::NUMBER)).filter(|number| *number > 0)?,
-            tid: half(at::TID),
+            tid: u32_at(header, at::TID),
             asked: time(at::ASKED)?,
             at: time(at::FILLED)?,
             machine: Machine::try_from(header[at::MACHINE]).ok()?,
             reason: Reason::try_from(header[at::REASON]).ok(),
-            flags: u16::from_le_bytes([header[at::FLAGS], header[at::FLAGS + 1]]),
+            flags: u16_at(header, at::FLAGS),
             stack_end: number(at::STACK_END),
             sp: number(at::SP),
             registers: std::array::from_fn(|i| number(at::REGISTERS + 8 * i)),
@@ -229,7 +227,7 @@ impl NativeStack {
         if let Some((at, bytes)) = pc {
             payload[at..at + 8].copy_from_slice(&bytes);
         }
-        let marked = u16::from_le_bytes([payload[at::FLAGS], payload[at::FLAGS + 1]]) | flags::WIPED;
+        let marked = u16_at(payload, at::FLAGS) | flags::WIPED;
         payload[at::FLAGS..at::FLAGS + 2].copy_from_slice(&marked.to_le_bytes());
     }
 
@@ -237,11 +235,10 @@ impl NativeStack {
     /// form has nothing that may stay.
     pub(crate) fn wiped_head(head: &[u8], length: u64) -> Vec<u8> {
         let mut wiped = head.to_vec();
-        let half = |at: usize| {
-            head.get(at..at + 4).map(|bytes| u32::from_le_bytes(bytes.try_into().expect("4 bytes")))
-        };
-        let stack = half(at::STACK_LEN).map(|stack| u64::from(stack) + HEADER_LEN as u64);
-        if head.len() == HEADER_LEN && half(at::STATE) == Some(FORM) && stack == Some(length) {
+        if head.len() == HEADER_LEN
+            && u32_at(head, at::STATE) == FORM
+            && u64::from(u32_at(head, at::STACK_LEN)) + HEADER_LEN as u64 == length
+        {
             Self::wipe(&mut wiped);
         } else {
             wiped.fill(0);
@@ -251,8 +248,7 @@ impl NativeStack {
 
     /// The number of the capture whose payload begins with these bytes; 0 if unknown.
     pub(crate) fn number_in(head: &[u8]) -> u64 {
-        let bytes = head.get(at::NUMBER..at::NUMBER + 8);
-        bytes.map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")))
+        if head.len() < at::NUMBER + 8 { 0 } else { u64_at(head, at::NUMBER) }
     }
 }
 
