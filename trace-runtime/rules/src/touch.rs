@@ -26,9 +26,9 @@ impl TouchWatch {
         self.stack = Some((at_ms, stack.to_owned()));
     }
 
-    /// Checks an event that happened at `event_ms` and is dispatched at `now_ms`, both in ms of uptime. It is a lag if it waited
-    /// `threshold_ms` or more, and comes with main's newest stack if that was taken between the event and its dispatch; else
-    /// with an empty one.
+    /// Checks an event that happened at `event_ms` and is dispatched at `now_ms`, both in ms of uptime. It is a lag if it
+    /// waited `threshold_ms` or more, and comes with main's newest stack, which is empty unless it was taken between the
+    /// event and its dispatch.
     pub fn dispatched(&mut self, event_ms: u64, now_ms: u64, threshold_ms: u64) -> Option<String> {
         if now_ms.saturating_sub(event_ms) < threshold_ms
             || self.reported_ms.is_some_and(|reported| now_ms.saturating_sub(reported) < AGAIN_MS)
