@@ -15,7 +15,7 @@ use super::id::CauseId;
 use super::own::{is_of_jdk, is_of_references};
 use super::read_write_queue::Queue;
 use super::{StackLine, is_own, stack, thread_activity};
-use crate::dump::{Dump, FactValue, LockGraph, Section, StateKind, Thread};
+use crate::dump::{Dump, LockGraph, Section, StateKind, Thread, facts};
 
 /// The claim of a thread to be the one that hangs, the strongest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -99,9 +99,7 @@ pub enum Stands {
 impl Section {
     /// True if the JVM agent has written it, and not the JVM.
     pub fn is_of_agent(&self) -> bool {
-        self.facts
-            .iter()
-            .any(|fact| fact.key == "vm" && fact.value == FactValue::Text("by anrscope".to_owned()))
+        facts::text(&self.facts, "vm") == Some("by anrscope")
     }
 
     /// The claims of its threads.

@@ -57,17 +57,17 @@ pub struct Cause {
 impl Cause {
     /// Evaluates the rules.
     pub(crate) fn of(facts: &Observed) -> Self {
-        let mut held = RULES.iter().filter_map(|rule| Some((rule, (rule.holds)(facts, rule.cause)?)));
+        let rows = RULES.iter().flat_map(|rule| rule.causes.iter().map(move |cause| (rule, *cause)));
+        let mut held = rows.filter_map(|(rule, cause)| Some((rule, cause, (rule.holds)(facts, cause)?)));
         let (id, confidence, rule, evidence) = match held.next() {
             // That a thread of a JVM waits for what is not owed to it does not say that it hangs.
-            Some((rule, evidence)) if facts.is_idle_in_a_dump() => {
-                (rule.cause, Confidence::Low, rule.when, evidence)
+            Some((rule, cause, evidence)) if facts.is_idle_in_a_dump() => {
+                (cause, Confidence::Low, rule.when, evidence)
             }
-            Some((rule, evidence)) => (rule.cause, rule.confidence, rule.when, evidence),
+            Some((rule, cause, evidence)) => (cause, rule.confidence, rule.when, evidence),
             None => (CauseId::Unknown, Confidence::Low, "nothing says why", facts.missing_evidence()),
         };
-        let mut also: Vec<CauseId> =
-            held.map(|(other, _)| other.cause).filter(|other| *other != id).collect();
+        let mut also: Vec<CauseId> = held.map(|(_, other, _)| other).filter(|other| *other != id).collect();
         also.dedup();
         also.truncate(MAX_ALTERNATIVES);
         Self {

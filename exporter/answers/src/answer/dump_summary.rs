@@ -11,8 +11,8 @@ use super::{Owner, thread_activity};
 
 use super::stack::{self, Site, StackLine};
 use crate::dump::{
-    Channels, Dump, FactValue, LockGraph, LockKind, SampledStack, Section, SectionKind, Standing, StateKind,
-    Thread,
+    Channels, Dump, Fact, FactValue, LockGraph, LockKind, SampledStack, Section, SectionKind, Standing,
+    StateKind, Thread, facts,
 };
 
 /// Number of innermost frames in which an engine shows.
@@ -121,18 +121,15 @@ impl DumpSummary {
             || found.activity == Some(Activity::Of(CauseId::Frozen))
             || channel.as_deref().is_some_and(is_freezer);
         found.channel = channel;
-        let facts = || section.facts.iter().chain(&dump.facts);
-        found.heap_free =
-            facts().find(|fact| fact.key == "heap_free_percent").and_then(|fact| match &fact.value {
-                FactValue::Number(n) => Some(*n),
-                FactValue::Text(_) => None,
-            });
+        let lists = [&section.facts, &dump.facts];
+        let heap = lists.iter().find_map(|list| list.iter().find(|fact| fact.key == "heap_free_percent"));
+        if let Some(Fact { value: FactValue::Number(percent), .. }) = heap {
+            found.heap_free = Some(*percent);
+        }
         // The system writes this before each dump: the last one belongs to this dump.
-        let pressure = facts().rfind(|fact| fact.key == "pressure_memory_full_avg10_percent");
-        found.memory_pressure = pressure.and_then(|fact| match &fact.value {
-            FactValue::Text(text) => text.parse().ok(),
-            FactValue::Number(n) => Some(*n as f64),
-        });
+        let pressure =
+            lists.iter().rev().find_map(|list| facts::text(list, "pressure_memory_full_avg10_percent"));
+        found.memory_pressure = pressure.and_then(|percent| percent.parse().ok());
         Some(found)
     }
 

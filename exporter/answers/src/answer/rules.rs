@@ -38,18 +38,18 @@ type Holds = fn(&Observed, CauseId) -> Option<Vec<Evidence>>;
 
 /// A rule.
 pub struct Rule {
-    /// The cause that it concludes.
-    pub cause: CauseId,
+    /// The causes that it may conclude, in order of evaluation.
+    pub causes: &'static [CauseId],
     /// The confidence.
     pub confidence: Confidence,
     /// The condition in words.
     pub when: &'static str,
-    /// Returns the evidence if the condition holds.
+    /// Returns the evidence of a cause if the condition holds.
     pub(super) holds: Holds,
 }
 
-const fn row(cause: CauseId, confidence: Confidence, holds: Holds) -> Rule {
-    Rule { cause, confidence, when: "", holds }
+const fn row(causes: &'static [CauseId], confidence: Confidence, holds: Holds) -> Rule {
+    Rule { causes, confidence, when: "", holds }
 }
 
 impl Rule {
@@ -69,148 +69,118 @@ const OF_A_DUMP: &str = "the dump shows it";
 
 /// All rules, in order of evaluation.
 pub const RULES: &[Rule] = &[
-    row(C::OtherProcess, High, other_process)
+    row(&[C::OtherProcess], High, other_process)
         .when("the recorder judged the signal to be another process's, or the dump is about another one"),
-    row(C::Debugger, High, system::debugger)
+    row(&[C::Debugger], High, system::debugger)
         .when("a native debugger stopped main, or all threads, for half of the hang"),
-    row(C::Frozen, High, in_the_freezer).when("the dump has main in the freezer"),
-    row(C::Frozen, High, device_slept).when("the device slept for half of the hang"),
-    row(C::Frozen, High, system::frozen).when("the process was frozen or stopped for half of the hang"),
-    row(C::Frozen, Medium, stood_still)
+    row(&[C::Frozen], High, in_the_freezer).when("the dump has main in the freezer"),
+    row(&[C::Frozen], High, device_slept).when("the device slept for half of the hang"),
+    row(&[C::Frozen], High, system::frozen).when("the process was frozen or stopped for half of the hang"),
+    row(&[C::Frozen], Medium, stood_still)
         .when("for 10 s and half of the hang main was neither running, runnable nor sleeping"),
-    row(C::Deadlock, High, deadlock_dumped)
+    row(&[C::Deadlock], High, deadlock_dumped)
         .when("the dump has a cycle of owners that main is in or waits for"),
-    row(C::Deadlock, High, deadlock_recorded)
+    row(&[C::Deadlock], High, deadlock_recorded)
         .when("recorded lock waits make a cycle that main is in or waits for"),
-    row(C::Deadlock, High, deadlock_native)
+    row(&[C::Deadlock], High, deadlock_native)
         .when("native stacks have a cycle of owners of mutexes that the thread is in or waits for"),
-    row(C::PoolDeadlock, High, dumped_surely).when(IN_TURN),
-    row(C::SelfMadeDeadlock, High, dumped_surely).when(IN_TURN),
-    row(C::PoolExhausted, High, steps).when(STEPS),
-    row(C::SelfMadeDeadlock, High, steps).when(STEPS),
-    row(C::LatchNeverCountedDown, High, steps).when(STEPS),
+    row(&[C::PoolDeadlock, C::SelfMadeDeadlock], High, |f, id| dumped(f, id, High)).when(IN_TURN),
+    row(&[C::PoolExhausted, C::SelfMadeDeadlock, C::LatchNeverCountedDown], High, steps).when(STEPS),
     // A condition that the thread tests first may have been true at that time, and no longer.
-    row(C::LostWakeUp, Medium, steps).when(STEPS),
-    row(C::PoolDeadlock, Medium, dumped_probably).when(PROBABLY_IN_TURN),
-    row(C::SelfMadeDeadlock, Medium, dumped_probably).when(PROBABLY_IN_TURN),
-    row(C::PoolExhausted, Medium, dumped_probably).when(
+    row(&[C::LostWakeUp], Medium, steps).when(STEPS),
+    row(&[C::PoolDeadlock, C::SelfMadeDeadlock], Medium, |f, id| dumped(f, id, Medium))
+        .when(PROBABLY_IN_TURN),
+    row(&[C::PoolExhausted], Medium, |f, id| dumped(f, id, Medium)).when(
         "the dump has main waiting for a result, and all threads of a pool waiting for tasks that no \
          thread runs",
     ),
-    row(C::Recovered, High, came_back).when("main came back from the hang before the system asked"),
-    row(C::ClockStep, Medium, system::clock).when("the wall clock was set back by half of the hang or more"),
-    row(C::MemoryPressure, High, system::memory).when(
+    row(&[C::Recovered], High, came_back).when("main came back from the hang before the system asked"),
+    row(&[C::ClockStep], Medium, system::clock)
+        .when("the wall clock was set back by half of the hang or more"),
+    row(&[C::MemoryPressure], High, system::memory).when(
         "main waited for storage in a quarter of the polls, and all tasks waited for memory 10 % of \
          the time, or 100 pages a second were swapped in or read again",
     ),
-    row(C::IoOwnThreads, High, system::own_io).when(
+    row(&[C::IoOwnThreads], High, system::own_io).when(
         "main waited for storage, and other threads of the app transferred four times as much as \
          main, and a quarter of what other processes did",
     ),
-    row(C::IoOtherProcesses, High, system::others_io)
+    row(&[C::IoOtherProcesses], High, system::others_io)
         .when("main waited for storage, and other processes transferred four times as much as this one"),
-    row(C::SharedPreferences, High, recorded).when(RECORDED),
-    row(C::SqlitePool, High, recorded).when(RECORDED),
-    row(C::Sqlite, High, recorded).when(RECORDED),
-    row(C::RunBlocking, High, recorded_on_android)
+    row(&[C::SharedPreferences, C::SqlitePool, C::Sqlite], High, recorded).when(RECORDED),
+    row(&[C::RunBlocking], High, |f, id| if f.on_jvm { None } else { recorded(f, id) })
         .when("recorded waits of this kind took half of the hang, on Android"),
-    row(C::RunBlocking, Medium, recorded).when(RECORDED),
-    row(C::LockWait, High, recorded).when("recorded lock waits took half of the hang"),
-    row(C::BinderCall, High, recorded).when(RECORDED),
-    row(C::Fsync, High, recorded).when(RECORDED),
-    row(C::NetworkIo, High, recorded).when(RECORDED),
-    row(C::DiskIo, High, recorded).when(RECORDED),
-    row(C::ConsoleRead, Medium, recorded).when(RECORDED),
-    row(C::ProcessWait, High, recorded).when(RECORDED),
-    row(C::PermitWait, High, recorded).when(RECORDED),
-    row(C::FutureWait, High, recorded).when(RECORDED),
-    row(C::ThreadJoin, High, recorded).when(RECORDED),
-    row(C::Sleep, High, recorded).when(RECORDED),
-    row(C::ObjectWait, High, recorded).when(RECORDED),
-    row(C::Park, High, recorded).when(RECORDED),
-    row(C::BlockingCall, Medium, recorded)
+    row(&[C::RunBlocking], Medium, recorded).when(RECORDED),
+    row(&[C::LockWait], High, recorded).when("recorded lock waits took half of the hang"),
+    row(&[C::BinderCall, C::Fsync, C::NetworkIo, C::DiskIo], High, recorded).when(RECORDED),
+    row(&[C::ConsoleRead], Medium, recorded).when(RECORDED),
+    row(&[C::ProcessWait, C::PermitWait, C::FutureWait, C::ThreadJoin], High, recorded).when(RECORDED),
+    row(&[C::Sleep, C::ObjectWait, C::Park], High, recorded).when(RECORDED),
+    row(&[C::BlockingCall], Medium, recorded)
         .when("a recorded call took half of the hang, and no row says for what it waits"),
-    row(C::LockWait, High, lock_of_hang)
+    row(&[C::LockWait], High, |f, id| if f.is_of_a_moment() { None } else { lock_dumped(f, id) })
         .when("the dump has main blocked at a lock, and is not a single one of a JVM"),
-    row(C::LockWait, Medium, lock_dumped).when("the dump has main blocked at a lock"),
-    row(C::LockWait, Medium, state_blocked).when("main's thread state was BLOCKED at the ANR"),
-    row(C::NativeLock, High, native_mutex)
+    row(&[C::LockWait], Medium, lock_dumped).when("the dump has main blocked at a lock"),
+    row(&[C::LockWait], Medium, state_blocked).when("main's thread state was BLOCKED at the ANR"),
+    row(&[C::NativeLock], High, native_mutex)
         .when("half of main's native stacks wait for a mutex, and its owner is known"),
-    row(C::Gc, High, system::gc).when("main did not run, and garbage collections took half of the time"),
-    row(C::MemoryPressure, High, heap_full)
+    row(&[C::Gc], High, system::gc).when("main did not run, and garbage collections took half of the time"),
+    row(&[C::MemoryPressure], High, heap_full)
         .when("main waits for the garbage collector, and 5 % of the heap or less is free"),
-    row(C::Gc, Medium, seen).when("the dump has main waiting for the garbage collector"),
-    row(C::MemoryPressure, High, seen).when("main reclaims memory in the kernel"),
-    row(C::CpuLimit, High, system::throttled)
+    row(&[C::Gc], Medium, seen).when("the dump has main waiting for the garbage collector"),
+    row(&[C::MemoryPressure], High, seen).when("main reclaims memory in the kernel"),
+    row(&[C::CpuLimit], High, system::throttled)
         .when("main was starved, and the process throttled for half of the time polled"),
-    row(C::CpuBackground, High, system::background)
+    row(&[C::CpuBackground], High, system::background)
         .when("main was starved, in a group of background processes"),
-    row(C::Thermal, High, system::thermal)
+    row(&[C::Thermal], High, system::thermal)
         .when("main was starved, and the thermal status was severe or worse"),
-    row(C::CpuOwnThreads, High, system::own_threads).when(
+    row(&[C::CpuOwnThreads], High, system::own_threads).when(
         "main was starved, and the app's other threads had at least as much CPU time as other \
          processes, or half of all",
     ),
-    row(C::CpuOtherProcesses, High, system::other_processes).when(
+    row(&[C::CpuOtherProcesses], High, system::other_processes).when(
         "main was starved, and other processes had more CPU time than the app, or the app less than \
          a quarter of all",
     ),
-    row(C::CpuStarvation, High, starved)
+    row(&[C::CpuStarvation], High, starved)
         .when("main was runnable without a CPU for half of the time polled, twice as long as it ran"),
-    row(C::SharedPreferences, High, seen).when(SEEN),
-    row(C::SqlitePool, High, seen).when(SEEN),
-    row(C::Sqlite, Medium, seen).when(SEEN),
-    row(C::WebView, Medium, seen).when(SEEN),
-    row(C::RunBlocking, Medium, seen).when(SEEN),
-    row(C::PermitWait, Medium, seen).when(SEEN),
-    row(C::FutureWait, Medium, seen).when(SEEN),
-    row(C::LockWait, Medium, seen).when(SEEN),
-    row(C::ThreadJoin, Medium, seen).when(SEEN),
-    row(C::Sleep, Medium, seen).when(SEEN),
-    row(C::ObjectWait, Medium, seen).when(SEEN),
-    row(C::Park, Medium, seen).when(SEEN),
-    row(C::BinderCall, Medium, seen).when(SEEN),
-    row(C::Fsync, Medium, seen).when(SEEN),
-    row(C::NetworkIo, Medium, seen).when(SEEN),
-    row(C::ConsoleRead, Medium, seen).when(SEEN),
-    row(C::ProcessWait, Medium, seen).when(SEEN),
-    row(C::DiskIo, Medium, seen).when(SEEN),
-    row(C::MemoryPressure, Medium, uninterruptible_for_memory)
+    row(&[C::SharedPreferences, C::SqlitePool], High, seen).when(SEEN),
+    row(&[C::Sqlite, C::WebView, C::RunBlocking, C::PermitWait, C::FutureWait], Medium, seen).when(SEEN),
+    row(&[C::LockWait, C::ThreadJoin, C::Sleep, C::ObjectWait, C::Park], Medium, seen).when(SEEN),
+    row(&[C::BinderCall, C::Fsync, C::NetworkIo, C::ConsoleRead, C::ProcessWait], Medium, seen).when(SEEN),
+    row(&[C::DiskIo], Medium, seen).when(SEEN),
+    row(&[C::MemoryPressure], Medium, uninterruptible_for_memory)
         .when("main is in uninterruptible sleep, and all threads waited for memory 10 % of the last 10 s"),
-    row(C::UninterruptibleIo, Medium, uninterruptible).when("main was in uninterruptible sleep"),
-    row(C::ClassLoading, Medium, seen).when(SEEN),
-    row(C::YieldSpin, Medium, seen).when(SEEN),
-    row(C::RenderThread, Medium, seen).when(SEEN),
-    row(C::NativeEngine, Medium, seen).when(SEEN),
-    row(C::NativeLock, Medium, seen).when(SEEN),
-    row(C::MessageStorm, High, storm).when(
+    row(&[C::UninterruptibleIo], Medium, uninterruptible).when("main was in uninterruptible sleep"),
+    row(&[C::ClassLoading, C::YieldSpin, C::RenderThread, C::NativeEngine], Medium, seen).when(SEEN),
+    row(&[C::NativeLock], Medium, seen).when(SEEN),
+    row(&[C::MessageStorm], High, storm).when(
         "100 messages or more in 5 s took 80 % of them or more, half of it one kind, and none was long",
     ),
-    row(C::ExceptionStorm, Medium, exception_storm)
+    row(&[C::ExceptionStorm], Medium, exception_storm)
         .when("main computed, and half of three samples or more make an exception in one method"),
-    row(C::NativeCode, Medium, seen).when(SEEN),
-    row(C::LockWait, Low, slept_in_java)
+    row(&[C::NativeCode], Medium, seen).when(SEEN),
+    row(&[C::LockWait], Low, slept_in_java)
         .when("main slept through the hang, and its samples are in Java code that waits for nothing by name"),
-    row(C::BusyMethod, High, busy_ran)
+    row(&[C::BusyMethod], High, busy_ran)
         .when("main ran half of the time polled, and a method or half of the samples say where"),
-    row(C::BusyMethod, High, busy_in_samples).when(
+    row(&[C::BusyMethod], High, busy_in_samples).when(
         "the dump has samples of 4 s that share a method, and between them the thread ran for half \
          of the time",
     ),
-    row(C::BusyMethod, Medium, ran).when("main ran half of the time polled"),
-    row(C::BusyMethod, Medium, wanted_to_run).when("main ran or was runnable half of the time polled"),
-    row(C::BusyMethod, Medium, busy_sampled).when("half of the samples are in one method of the app's"),
-    row(C::BusyMethod, Medium, busy_events)
+    row(&[C::BusyMethod], Medium, ran).when("main ran half of the time polled"),
+    row(&[C::BusyMethod], Medium, wanted_to_run).when("main ran or was runnable half of the time polled"),
+    row(&[C::BusyMethod], Medium, busy_sampled).when("half of the samples are in one method of the app's"),
+    row(&[C::BusyMethod], Medium, busy_events)
         .when("in a recorded method, and main's events went on until the last fifth"),
-    row(C::BusyMethod, Low, busy_dumped).when("the dump has main runnable in a Java method"),
-    row(C::DeadlockElsewhere, High, deadlock_elsewhere).when("a cycle of owners, and main is not in it"),
-    row(C::Recovered, Medium, recovered).when("main was busy shortly before, and no longer"),
-    row(C::MemoryPressure, Medium, pressure)
+    row(&[C::BusyMethod], Low, busy_dumped).when("the dump has main runnable in a Java method"),
+    row(&[C::DeadlockElsewhere], High, deadlock_elsewhere).when("a cycle of owners, and main is not in it"),
+    row(&[C::Recovered], Medium, recovered).when("main was busy shortly before, and no longer"),
+    row(&[C::MemoryPressure], Medium, pressure)
         .when("all threads waited for memory 10 % of the last 10 s, and main was not stuck"),
-    row(C::Input, Medium, between_work).when(OF_A_DUMP),
-    row(C::Vsync, Medium, between_work).when(OF_A_DUMP),
-    row(C::StoppedByDump, Medium, between_work).when(OF_A_DUMP),
-    row(C::Idle, Medium, idle).when("main had nothing to do when the system asked"),
+    row(&[C::Input, C::Vsync, C::StoppedByDump], Medium, between_work).when(OF_A_DUMP),
+    row(&[C::Idle], Medium, idle).when("main had nothing to do when the system asked"),
 ];
 
 fn all(evidence: impl IntoIterator<Item = Option<Evidence>>) -> Option<Vec<Evidence>> {
@@ -288,15 +258,7 @@ fn deadlock_elsewhere(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     all([one(at, text), f.used()])
 }
 
-fn dumped_surely(f: &Observed, id: CauseId) -> Option<Vec<Evidence>> {
-    dumped_chain(f, id, High)
-}
-
-fn dumped_probably(f: &Observed, id: CauseId) -> Option<Vec<Evidence>> {
-    dumped_chain(f, id, Medium)
-}
-
-fn dumped_chain(f: &Observed, id: CauseId, confidence: Confidence) -> Option<Vec<Evidence>> {
+fn dumped(f: &Observed, id: CauseId, confidence: Confidence) -> Option<Vec<Evidence>> {
     let (at, dump) = f.dump.as_ref()?;
     let found = dump.why.as_ref()?.found.as_ref()?;
     if (found.cause, found.confidence) != (id, confidence) {
@@ -320,16 +282,6 @@ fn recorded(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
         format!("main {verb} {what} for {} ({} % of the hang){times}", seconds(sum.total), percent.min(100));
     let owner = sum.owner.as_ref().and_then(|owner| one(0, format!("owned by {owner}")));
     all([one(sum.since, text), owner, f.was_in()])
-}
-
-/// There the call itself is the fault: main must not wait for a coroutine. Elsewhere the fault is what the coroutine waits for.
-fn recorded_on_android(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
-    if f.on_jvm { None } else { recorded(f, cause) }
-}
-
-/// A healthy thread of a JVM waits for a lock at many a moment.
-fn lock_of_hang(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
-    if f.is_of_a_moment() { None } else { lock_dumped(f, cause) }
 }
 
 fn lock_dumped(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {

@@ -30,8 +30,8 @@ fn rules() -> String {
     let mut out = String::from("| | cause | confidence | when |\n| --- | --- | --- | --- |\n");
     let mut first = 1;
     for alike in RULES.chunk_by(|a, b| (a.confidence.word(), a.when) == (b.confidence.word(), b.when)) {
-        let causes: Vec<_> = alike.iter().map(|rule| rule.cause.word()).collect();
-        let last = first + alike.len() - 1;
+        let causes: Vec<_> = alike.iter().flat_map(|rule| rule.causes).map(|cause| cause.word()).collect();
+        let last = first + causes.len() - 1;
         let numbers = if first == last { first.to_string() } else { format!("{first} to {last}") };
         let (confidence, when) = (alike[0].confidence.word(), alike[0].when);
         let _ = writeln!(out, "| {numbers} | {} | {confidence} | {when} |", causes.join(", "));
