@@ -65,8 +65,8 @@ impl Remote {
 pub struct RecordingList {
     /// The location.
     pub place: Place,
-    /// Its recordings, newest first, or the device's message if the location cannot be read.
-    pub recordings: Result<Vec<Remote>, String>,
+    /// Its recordings, newest first.
+    pub recordings: Vec<Remote>,
     /// Files that were skipped because their names contain other characters.
     pub rejected: Vec<String>,
 }
@@ -136,12 +136,15 @@ impl App {
         Ok(output.stdout.split_whitespace().filter_map(|word| word.parse().ok()).collect())
     }
 
-    /// Lists the recordings of all locations.
+    /// Lists the recordings of all locations that can be read.
     ///
     /// # Errors
     /// If the connection breaks.
     pub fn recording_lists(&self) -> Result<Vec<RecordingList>, Error> {
-        Place::ALL.iter().map(|place| self.recording_list(*place)).collect()
+        Place::ALL
+            .into_iter()
+            .filter_map(|place| self.recording_list(place).map(Result::ok).transpose())
+            .collect()
     }
 
     /// Lists the recordings of the first location that has any.
@@ -151,10 +154,9 @@ impl App {
     pub fn recordings(&self) -> Result<RecordingList, Error> {
         let (mut empty, mut reasons) = (None, Vec::new());
         for place in Place::ALL {
-            let list = self.recording_list(place)?;
-            match &list.recordings {
-                Ok(recordings) if !recordings.is_empty() => return Ok(list),
-                Ok(_) => empty = empty.or(Some(list)),
+            match self.recording_list(place)? {
+                Ok(list) if !list.recordings.is_empty() => return Ok(list),
+                Ok(list) => empty = empty.or(Some(list)),
                 Err(reason) => reasons.push(format!("{}: {reason}", place.name())),
             }
         }
@@ -164,11 +166,18 @@ impl App {
         })
     }
 
-    /// Lists the recordings of one location.
+    /// Lists the recordings of the processes `pids`, in the first location that has any recording.
     ///
     /// # Errors
-    /// If the connection breaks.
-    pub fn recording_list(&self, place: Place) -> Result<RecordingList, Error> {
+    /// Like [`recordings`](Self::recordings).
+    pub fn recordings_of(&self, pids: &[u32]) -> Result<Vec<Remote>, Error> {
+        let mut found = self.recordings()?.recordings;
+        found.retain(|remote| remote.pid().is_some_and(|pid| pids.contains(&pid)));
+        Ok(found)
+    }
+
+    /// Lists the recordings of one location, or returns the device's message if it cannot be read.
+    fn recording_list(&self, place: Place) -> Result<Result<RecordingList, String>, Error> {
         let output = self.device.shell_again(&match place {
             Place::Provider => self.content("query", ""),
             _ => self.in_place(
@@ -176,14 +185,15 @@ impl App {
                 "for f in *.anrscope; do if [ -f \"$f\" ]; then stat -c '%s %Y %n' -- \"$f\"; fi; done; exit 0",
             ),
         })?;
-        let no_list = match place {
-            _ if output.code == NO_DIRECTORY && output.stderr.trim().is_empty() => Some(Ok(Vec::new())),
-            _ if output.code != 0 => Some(Err(output.message())),
-            Place::Provider => content_error(&output).map(Err),
+        let reason = match place {
+            // Without the directory there is no output, and so no recording.
+            _ if output.code == NO_DIRECTORY && output.stderr.trim().is_empty() => None,
+            _ if output.code != 0 => Some(output.message()),
+            Place::Provider => content_error(&output),
             _ => None,
         };
-        if let Some(recordings) = no_list {
-            return Ok(RecordingList { place, recordings, rejected: Vec::new() });
+        if let Some(reason) = reason {
+            return Ok(Err(reason));
         }
         let lines = output.stdout.lines().take(MAX_LISTED_RECORDINGS);
         let listed = lines.filter_map(|line| match place {
@@ -193,7 +203,7 @@ impl App {
         let (mut recordings, rejected): (Vec<_>, Vec<_>) = listed.partition(|remote| is_plain(&remote.name));
         recordings.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.name.cmp(&b.name)));
         let rejected = rejected.into_iter().map(|remote| remote.name).collect();
-        Ok(RecordingList { place, recordings: Ok(recordings), rejected })
+        Ok(Ok(RecordingList { place, recordings, rejected }))
     }
 
     /// Returns the command that asks the app's provider about `path` below its `recordings`; `verb` is one of the program

@@ -181,9 +181,8 @@ impl Checks {
         self.good("app", format!("{package} at {apk}"));
         let recording_lists = app.recording_lists()?;
         let private = app.device().shell_again(&app.run_as("true"))?;
-        let elsewhere = recording_lists.iter().any(|list| {
-            list.place != Place::Private && list.recordings.as_ref().is_ok_and(|found| !found.is_empty())
-        });
+        let elsewhere =
+            recording_lists.iter().any(|list| list.place != Place::Private && !list.recordings.is_empty());
         if private.code == 0 {
             self.good("debuggable", "run-as works");
         } else {
@@ -233,20 +232,17 @@ impl Checks {
     }
 
     fn recordings(&mut self, app: &App, lists: &[RecordingList], map: Option<MapId>) -> Result<(), Error> {
-        let all = lists.iter().filter_map(|list| list.recordings.as_ref().ok()).flatten();
+        let all = lists.iter().flat_map(|list| &list.recordings);
         let Some(newest) = all.max_by_key(|remote| remote.modified) else {
             let cure =
                 "start the app and wait a second; if no recording appears, look for anrscope in `adb logcat`";
             self.bad("recordings", "there are no recordings", cure);
             return Ok(());
         };
-        for list in lists {
-            if let Ok(found) = &list.recordings
-                && !found.is_empty()
-            {
-                let bytes: u64 = found.iter().map(|remote| remote.size).sum();
-                self.good("recordings", format!("{} by {}, {bytes} bytes", found.len(), list.place.name()));
-            }
+        for RecordingList { place, recordings, .. } in lists.iter().filter(|list| !list.recordings.is_empty())
+        {
+            let bytes: u64 = recordings.iter().map(|remote| remote.size).sum();
+            self.good("recordings", format!("{} by {}, {bytes} bytes", recordings.len(), place.name()));
         }
         if newest.place == Place::Provider {
             return Ok(());

@@ -56,7 +56,7 @@ impl Fault {
 /// found only.
 ///
 /// ```
-/// let error = device::Error::NoDevice;
+/// let error = device::Error::no_device();
 /// assert_eq!(error.found(), "no device is connected");
 /// assert!(error.cure().unwrap().contains("USB debugging"));
 /// assert_eq!(error.to_string(), format!("{}: {}", error.found(), error.cure().unwrap()));
@@ -79,23 +79,12 @@ pub enum Error {
         #[source]
         fault: Fault,
     },
-    /// No device is connected.
-    NoDevice,
-    /// The chosen device is not connected.
-    NoSuchDevice {
-        /// The chosen serial.
-        serial: String,
-        /// The serials of the connected devices.
-        known: Vec<String>,
-    },
-    /// The device is connected but cannot be used.
-    NotReady {
-        /// Its serial.
-        serial: String,
-        /// Its state, as the server names it.
-        state: String,
+    /// The device cannot be used now: none is connected, or it is not ready, or it went away.
+    Unreachable {
+        /// What is wrong.
+        found: String,
         /// What the user can do about it.
-        cure: &'static str,
+        cure: Cow<'static, str>,
     },
     /// A command on the device failed.
     Command {
@@ -129,13 +118,6 @@ pub enum Error {
         /// Its answer.
         failure: InstallFailure,
     },
-    /// The device went away, or closed the connection without an answer.
-    Disconnected {
-        /// Its serial.
-        serial: String,
-        /// What it was doing.
-        doing: String,
-    },
     /// The bytes that arrived differ from those on the device.
     WrongSum {
         /// The recording.
@@ -160,6 +142,18 @@ impl Error {
         Self::Link { doing: doing.into(), fault: fault.into() }
     }
 
+    /// The error if no device is connected.
+    #[must_use]
+    pub fn no_device() -> Self {
+        let cure =
+            "plug one in and allow USB debugging (Settings, Developer options), or `adb connect HOST:PORT`";
+        Self::unreachable("no device is connected", cure)
+    }
+
+    pub(crate) fn unreachable(found: impl Into<String>, cure: impl Into<Cow<'static, str>>) -> Self {
+        Self::Unreachable { found: found.into(), cure: cure.into() }
+    }
+
     pub(crate) fn other(found: impl Into<String>, cure: impl Into<Cow<'static, str>>) -> Self {
         Self::Other { found: found.into(), cure: Some(cure.into()) }
     }
@@ -175,6 +169,11 @@ impl Error {
         Self::Other { found, cure: None }
     }
 
+    /// The error of a command that the device ran and that failed.
+    pub(crate) fn command(doing: impl Into<String>, code: i32, message: impl Into<String>) -> Self {
+        Self::Command { doing: doing.into(), code, message: message.into() }
+    }
+
     /// The error of an answer other than `expected`.
     pub(crate) fn unexpected(doing: &str, answer: &str, expected: &str) -> Self {
         let found = format!("{doing}: the device answered {answer:?}, expected {expected}");
@@ -187,9 +186,6 @@ impl Error {
         match self {
             Self::NoServer { address, source } => format!("no adb server answers at {address} ({source})"),
             Self::Link { doing, fault } => format!("{doing}: {fault}"),
-            Self::NoDevice => "no device is connected".to_owned(),
-            Self::NoSuchDevice { serial, .. } => format!("no device {serial} is connected"),
-            Self::NotReady { serial, state, .. } => format!("device {serial} is {state}"),
             Self::Command { doing, code, message } => {
                 format!("on the device, {doing} failed with exit code {code}: {message}")
             }
@@ -198,14 +194,11 @@ impl Error {
             }
             Self::File { path, source } => format!("{}: {source}", path.display()),
             Self::PackageManager { doing, failure } => failure.found(doing),
-            Self::Disconnected { serial, doing } => {
-                format!("device {serial} disconnected, or closed the connection, while {doing}")
-            }
             Self::WrongSum { name, actual, expected } => format!(
                 "{name}: the bytes that arrived twice differ from those on the device (checksum {actual:08x}, expected \
                  {expected:08x})"
             ),
-            Self::Other { found, .. } => found.clone(),
+            Self::Unreachable { found, .. } | Self::Other { found, .. } => found.clone(),
         }
     }
 
@@ -215,20 +208,10 @@ impl Error {
         Some(Cow::Borrowed(match self {
             Self::NoServer { .. } => "start one with `adb start-server`",
             Self::Link { fault, .. } => fault.cure()?,
-            Self::NoDevice => {
-                "plug one in and allow USB debugging (Settings, Developer options), or `adb connect HOST:PORT`"
-            }
-            Self::NoSuchDevice { known, .. } if known.is_empty() => {
-                "no other device is connected: plug it in and allow USB debugging"
-            }
-            Self::NoSuchDevice { known, .. } => {
-                return Some(format!("choose one of those connected: {}", known.join(", ")).into());
-            }
-            Self::NotReady { cure, .. } => cure,
             Self::TooLarge { .. } => "make room on the disk, or raise --max-size",
             Self::WrongSum { .. } => "try another cable or port",
             Self::PackageManager { failure, .. } => return failure.cure(),
-            Self::Disconnected { .. } => "check the cable and `adb devices`, then run the same command again",
+            Self::Unreachable { cure, .. } => return Some(cure.clone()),
             Self::Other { cure, .. } => return cure.clone(),
             Self::Command { .. } | Self::File { .. } => return None,
         }))
@@ -248,11 +231,7 @@ impl Error {
                 }
                 Fault::Malformed(_) | Fault::Interrupted => false,
             },
-            Self::NoServer { .. }
-            | Self::NotReady { .. }
-            | Self::NoSuchDevice { .. }
-            | Self::NoDevice
-            | Self::Disconnected { .. } => true,
+            Self::NoServer { .. } | Self::Unreachable { .. } => true,
             _ => false,
         }
     }

@@ -122,7 +122,7 @@ pub struct Installed {
 /// it is connected.
 ///
 /// # Errors
-/// [`Error::PackageManager`] if the device refuses, [`Error::Disconnected`] if it goes away, and others for a file
+/// [`Error::PackageManager`] if the device refuses, [`Error::Unreachable`] if it goes away, and others for a file
 /// that cannot be sent.
 pub fn install(
     device: &Device,

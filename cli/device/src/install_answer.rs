@@ -9,7 +9,7 @@ mod known;
 
 use std::borrow::Cow;
 
-use known::{KNOWN, Known, TEXTS};
+use known::{KNOWN, Known, NO_STORAGE, NO_STORAGE_TEXTS};
 
 /// An answer of the package manager.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -171,7 +171,7 @@ fn code_within(text: &str) -> Option<&str> {
     });
     let described = || {
         let lower = text.to_ascii_lowercase();
-        TEXTS.iter().find(|(words, _)| lower.contains(words)).map(|(_, code)| *code)
+        NO_STORAGE_TEXTS.iter().any(|words| lower.contains(words)).then_some(NO_STORAGE)
     };
     // INSTALL_GRANT_RUNTIME_PERMISSIONS is a permission, INSTALL_REPLACE_EXISTING a flag.
     named.filter(|code| code.contains("FAILED")).or_else(described)

@@ -27,10 +27,9 @@ pub fn component(app: &App) -> Result<String, Error> {
     let command = format!("cmd package resolve-activity --brief {}{}", app.user_option(), app.package());
     let output = app.device().shell_again(&command)?;
     let found = output.stdout.lines().map(str::trim).rev().find(|line| is_component(line, app.package()));
-    found.map(str::to_owned).ok_or_else(|| Error::Command {
-        doing: format!("looking for the launcher activity of {}", app.package()),
-        code: output.code,
-        message: format!("{}; name one with --activity", output.message()),
+    found.map(str::to_owned).ok_or_else(|| {
+        let doing = format!("looking for the launcher activity of {}", app.package());
+        Error::command(doing, output.code, format!("{}; name one with --activity", output.message()))
     })
 }
 
@@ -53,10 +52,9 @@ pub fn start(app: &App, component: &str, restart: bool) -> Result<Launch, Error>
     // A class name may contain a $.
     let command = format!("am start -W {restart}{}-n {}", app.user_option(), crate::quote(component));
     let output = app.device().shell(&command)?;
-    parse(&output.stdout).filter(|_| output.code == 0).ok_or_else(|| Error::Command {
-        doing: format!("starting {component}"),
-        code: output.code,
-        message: error_line(&output.stdout).unwrap_or_else(|| output.message()),
+    parse(&output.stdout).filter(|_| output.code == 0).ok_or_else(|| {
+        let message = error_line(&output.stdout).unwrap_or_else(|| output.message());
+        Error::command(format!("starting {component}"), output.code, message)
     })
 }
 
@@ -70,11 +68,7 @@ pub fn stop(app: &App) -> Result<(), Error> {
     if output.code == 0 {
         return Ok(());
     }
-    Err(Error::Command {
-        doing: format!("stopping {}", app.package()),
-        code: output.code,
-        message: output.message(),
-    })
+    Err(Error::command(format!("stopping {}", app.package()), output.code, output.message()))
 }
 
 fn error_line(text: &str) -> Option<String> {

@@ -15,7 +15,7 @@
 //! let server = Server::from_environment(&environment, Timeouts::default())?;
 //! server.ensure(&environment)?;
 //! let app = App::new(Device::open(&server, None)?, "com.example.app", 0)?;
-//! for recording in app.recordings()?.recordings.unwrap_or_default() {
+//! for recording in app.recordings()?.recordings {
 //!     let pulled = pull(&app, &recording, "recordings".as_ref(), MAX_RECORDING, &mut |_| {})?;
 //!     println!("{} ({} bytes)", pulled.path.display(), pulled.bytes);
 //! }

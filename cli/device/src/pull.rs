@@ -159,7 +159,7 @@ impl Pull<'_> {
             } else {
                 output.message()
             };
-            return Err(Error::Command { doing: self.doing(), code: output.code, message });
+            return Err(Error::command(self.doing(), output.code, message));
         }
         let mut words = output.stdout.split_whitespace();
         let original = self.original(copy, [words.next(), words.next(), words.next()]);
@@ -171,7 +171,7 @@ impl Pull<'_> {
         let command = self.app.content("query", &format!("/{}?copy={id}", self.remote.name));
         let output = self.app.device().shell_again(&command)?;
         if let Some(message) = content_error(&output) {
-            return Err(Error::Command { doing: self.doing(), code: output.code, message });
+            return Err(Error::command(self.doing(), output.code, message));
         }
         let row = output.stdout.lines().find(|line| line.starts_with("Row: ")).unwrap_or_default();
         let columns = ["state", "cksum", "size"].map(|name| column(row, name));
@@ -293,7 +293,7 @@ impl Pull<'_> {
                 }
                 Ok((code, message)) => {
                     let message = message.lines().map(str::trim).collect::<Vec<_>>().join("; ");
-                    return Err(Error::Command { doing: self.doing(), code, message });
+                    return Err(Error::command(self.doing(), code, message));
                 }
                 // The local disk failed, not the connection.
                 Err(Error::Link { fault: Fault::Io(source), .. }) if at == u64::MAX => {

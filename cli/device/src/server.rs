@@ -246,23 +246,31 @@ impl Server {
     /// If it is not connected, or several are, or it cannot be used; the error says what to do.
     pub fn choose(&self, serial: Option<&str>) -> Result<ListedDevice, Error> {
         let devices = self.devices()?;
-        let serials = || devices.iter().map(|device| device.serial.clone()).collect::<Vec<_>>();
+        let serials = || devices.iter().map(|device| &*device.serial).collect::<Vec<_>>().join(", ");
         let found = match (serial, devices.as_slice()) {
-            (Some(serial), _) => devices
-                .iter()
-                .find(|device| device.serial == serial)
-                .ok_or_else(|| Error::NoSuchDevice { serial: serial.into(), known: serials() })?,
-            (None, []) => return Err(Error::NoDevice),
+            (Some(serial), all) => {
+                let found = all.iter().find(|device| device.serial == serial);
+                found.ok_or_else(|| {
+                    let cure = match serials() {
+                        known if known.is_empty() => {
+                            "no other device is connected: plug it in and allow USB debugging".to_owned()
+                        }
+                        known => format!("choose one of those connected: {known}"),
+                    };
+                    Error::unreachable(format!("no device {serial} is connected"), cure)
+                })?
+            }
+            (None, []) => return Err(Error::no_device()),
             (None, [one]) => one,
             (None, _) => {
-                let cure = format!("choose one with -s: {}", serials().join(", "));
+                let cure = format!("choose one with -s: {}", serials());
                 return Err(Error::other("several devices are connected", cure));
             }
         };
         match found.cure() {
             None => Ok(found.clone()),
             Some(cure) => {
-                Err(Error::NotReady { serial: found.serial.clone(), state: found.state.clone(), cure })
+                Err(Error::unreachable(format!("device {} is {}", found.serial, found.state), cure))
             }
         }
     }

@@ -43,11 +43,10 @@ impl SystemTrace {
                 let timeouts = Timeouts { stop: Stop::default(), ..app.device().server().timeouts().clone() };
                 Ok(Self { device: app.device().with_timeouts(timeouts), name, pid })
             }
-            _ => Err(Error::Command {
-                doing: "starting perfetto".into(),
-                code: output.code,
-                message: format!("{} (perfetto exists since Android 9)", output.message()),
-            }),
+            _ => {
+                let message = format!("{} (perfetto exists since Android 9)", output.message());
+                Err(Error::command("starting perfetto", output.code, message))
+            }
         }
     }
 

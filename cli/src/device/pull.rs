@@ -82,7 +82,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         options.serial.iter().cloned().map(Some).collect()
     };
     if serials.is_empty() {
-        return Err(device::Error::NoDevice.into());
+        return Err(device::Error::no_device().into());
     }
     let users = if options.user.is_empty() { vec![0] } else { options.user.clone() };
     let several = serials.len() * users.len() > 1;
@@ -131,8 +131,7 @@ fn pull_all(
         print_line(&format!("warning: {name:?} is not a file of anrscope and stays on the device"))?;
     }
     let place = list.place.name();
-    // `recordings` has reported an Err already.
-    let mut found = list.recordings.unwrap_or_default();
+    let mut found = list.recordings;
     if options.newest {
         found.truncate(1);
     }

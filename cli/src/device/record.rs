@@ -154,8 +154,7 @@ fn send_command(app: &App, command: Command) -> Result<Option<String>, device::E
 
 /// The recordings of these processes; the app's other processes have other names and pids.
 fn recordings_of(app: &App, pids: &[u32]) -> anyhow::Result<Vec<Remote>> {
-    let mut found = app.recordings()?.recordings.unwrap_or_default();
-    found.retain(|remote| remote.pid().is_some_and(|pid| pids.contains(&pid)));
+    let found = app.recordings_of(pids)?;
     if found.is_empty() {
         let package = app.package();
         bail!("{package} is running but has no recording: run anrscope device doctor {package}");

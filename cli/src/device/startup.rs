@@ -110,16 +110,13 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<()> {
 
 /// Start time of the newest recording's process, ms; `None` if it has no such section.
 fn own_figure(app: &App, directory: &Path) -> anyhow::Result<Option<f64>> {
-    let found = match app.recordings() {
-        Ok(list) => list.recordings.unwrap_or_default(),
+    let found = match app.recordings_of(&app.pids()?) {
+        Ok(found) => found,
         Err(error) if error.is_interrupt() || error.is_lost() => return Err(error.into()),
         // The app does not use the library, or its files cannot be read.
         Err(_) => return Ok(None),
     };
-    let pids = app.pids()?;
-    let Some(remote) = found.iter().find(|remote| remote.pid().is_some_and(|pid| pids.contains(&pid))) else {
-        return Ok(None);
-    };
+    let Some(remote) = found.first() else { return Ok(None) };
     let pulled = fetch(app, remote, directory, MAX_RECORDING, true)?;
     let recording = exporter::open_recording(&pulled.path)?;
     let figure = Facts::of(&recording)?.sections.starts.iter().find_map(figure_of);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use device::control::{Command, ask};
 use device::pull::MAX_RECORDING;
-use device::{App, Remote, Stop};
+use device::{App, Stop};
 use serde_json::json;
 
 use super::fetch::{answer, fetch, in_words, incidents_of, map_for};
@@ -67,7 +67,8 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<()> {
     let Some(pid) = app.pids()?.first().copied() else {
         bail!("{package} is not running on {}: start it first", app.device().serial());
     };
-    let before = if options.no_pull { None } else { recording_of(&app, pid)? };
+    let newest = || app.recordings_of(&[pid]).map(|found| found.into_iter().next());
+    let before = if options.no_pull { None } else { newest()? };
     if !options.no_pull && before.is_none() {
         bail!("pid {pid} of {package} has no recording: run anrscope device doctor {package}");
     }
@@ -95,7 +96,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<()> {
     let mut polled = before.size;
     let (pulled, remote) = loop {
         // The result is appended, but so are other sections: only the recording's content shows that it is there.
-        if let Some(now) = recording_of(&app, pid)?.filter(|now| now.size > polled) {
+        if let Some(now) = newest()?.filter(|now| now.size > polled) {
             polled = now.size;
             let pulled = fetch(&app, &now, &options.out, MAX_RECORDING, options.json)?;
             if incidents_of(&pulled.path)?.judged > judged {
@@ -153,9 +154,4 @@ fn send(app: &App, pid: u32) -> anyhow::Result<()> {
         "cannot send a signal to pid {pid} ({}): install a debuggable build, or use a device whose shell is root",
         refusals.join("; ")
     );
-}
-
-fn recording_of(app: &App, pid: u32) -> Result<Option<Remote>, device::Error> {
-    let found = app.recordings()?.recordings.unwrap_or_default();
-    Ok(found.into_iter().find(|remote| remote.pid() == Some(pid)))
 }

@@ -83,8 +83,8 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         app.device().serial()
     )?;
     while !stop.is_set() && end.is_none_or(|end| Instant::now() < end) {
-        let list = match app.recordings() {
-            Ok(list) => list,
+        let recordings = match app.recordings() {
+            Ok(list) => list.recordings,
             Err(error) if error.is_interrupt() => break,
             // The device may be unplugged for a while, or the app reinstalled.
             Err(error) if !first => {
@@ -94,7 +94,6 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
             }
             Err(error) => return Err(error.into()),
         };
-        let recordings = list.recordings.unwrap_or_default();
         if first {
             at_first = recordings.iter().map(|remote| remote.name.clone()).collect();
             first = false;

@@ -148,7 +148,9 @@ pub(super) fn broken(device: &Device, wait: Duration, doing: &str, fault: Fault)
     let serial = device.serial();
     match fault {
         Fault::Ended | Fault::Io(_) => {
-            Error::Disconnected { serial: serial.to_owned(), doing: doing.to_owned() }
+            let cure = "check the cable and `adb devices`, then run the same command again";
+            let found = format!("device {serial} disconnected, or closed the connection, while {doing}");
+            Error::unreachable(found, cure)
         }
         Fault::TimedOut(_) => Error::link(format!("device {serial}, while {doing}"), Fault::TimedOut(wait)),
         fault => Error::link(format!("device {serial}, while {doing}"), fault),

@@ -144,7 +144,7 @@ pub(super) const KNOWN: &[Known] = &[
         "check the device's network connection and install again, or switch off \"Verify apps over USB\" in the developer options",
     ),
     known(
-        "INSTALL_FAILED_INSUFFICIENT_STORAGE",
+        NO_STORAGE,
         "the device has too little free storage",
         "uninstall apps or remove files; `adb shell df -h /data` shows the free space",
     ),
@@ -180,11 +180,8 @@ pub(super) const KNOWN: &[Known] = &[
     ),
 ];
 
-/// Pieces of answers without a form, and the code that the package manager uses for the same problem elsewhere.
+/// Pieces of answers without a form that mean [`NO_STORAGE`].
 ///
 /// `createSession` throws the first one (`InstallLocationUtils.resolveInstallVolume`).
-pub(super) const TEXTS: &[(&str, &str)] = &[
-    ("not enough space", "INSTALL_FAILED_INSUFFICIENT_STORAGE"),
-    ("no space left on device", "INSTALL_FAILED_INSUFFICIENT_STORAGE"),
-    ("enospc", "INSTALL_FAILED_INSUFFICIENT_STORAGE"),
-];
+pub(super) const NO_STORAGE_TEXTS: [&str; 3] = ["not enough space", "no space left on device", "enospc"];
+pub(super) const NO_STORAGE: &str = "INSTALL_FAILED_INSUFFICIENT_STORAGE";

@@ -14,8 +14,7 @@ use crate::bench::{Bench, PACKAGE, recording};
 const OWN: &str = "data/user/0/com.example.shop/no_backup/anrscope";
 
 fn newest(app: &App, directory: &Path) -> Pulled {
-    let list = app.recordings().unwrap();
-    let remote = list.recordings.unwrap().remove(0);
+    let remote = app.recordings().unwrap().recordings.remove(0);
     pull(app, &remote, directory, MAX_RECORDING, &mut |_| {}).unwrap()
 }
 
@@ -49,7 +48,7 @@ fn a_pull_survives_a_connection_that_closes_every_64_kib() {
     bench.record("shop-999999999.anrscope", &bytes);
     let mut lost = 0;
     let app = bench.app();
-    let remote = app.recordings().unwrap().recordings.unwrap().remove(0);
+    let remote = app.recordings().unwrap().recordings.remove(0);
     let to = bench.scratch.path().join("here");
     let pulled =
         pull(&app, &remote, &to, MAX_RECORDING, &mut |step| lost += u32::from(matches!(step, Step::Lost(_))))
@@ -69,7 +68,7 @@ fn a_pull_resumes_after_the_adb_server_restarts() {
     let bytes = recording(1, 300_000);
     bench.record("shop-999999999.anrscope", &bytes);
     let app = bench.app();
-    let remote = app.recordings().unwrap().recordings.unwrap().remove(0);
+    let remote = app.recordings().unwrap().recordings.remove(0);
     let mut restarted = false;
     let pulled = pull(&app, &remote, &bench.scratch.path().join("here"), MAX_RECORDING, &mut |step| {
         if matches!(step, Step::Bytes(done, _) if done > 50_000) && !restarted {
@@ -102,7 +101,7 @@ fn the_next_pull_resumes_where_the_last_one_stopped() {
     fs::create_dir_all(&to).unwrap();
     let part = to.join(".shop-999999999.anrscope.part");
     let app = bench.app();
-    let remote = app.recordings().unwrap().recordings.unwrap().remove(0);
+    let remote = app.recordings().unwrap().recordings.remove(0);
     // The start of this file resumes; the start of another file is discarded.
     for (kept, expected_first) in [(bytes[..100_000].to_vec(), 98_304), (vec![9; 100_000], 0)] {
         fs::write(&part, kept).unwrap();
@@ -156,7 +155,7 @@ fn an_interrupted_pull_removes_its_copy() {
     let timeouts = crate::bench::patient();
     let stop = timeouts.stop.clone();
     let app = App::new(bench.device().with_timeouts(timeouts), PACKAGE, 0).unwrap();
-    let remote = app.recordings().unwrap().recordings.unwrap().remove(0);
+    let remote = app.recordings().unwrap().recordings.remove(0);
     let to = bench.scratch.path().join("here");
     let mut seen = Vec::new();
     let error = pull(&app, &remote, &to, MAX_RECORDING, &mut |step| {
@@ -179,7 +178,7 @@ fn without_run_as_the_provider_and_the_shared_storage_are_tried() {
     fs::remove_file(directory.path(&format!("data/app/{PACKAGE}/debuggable"))).unwrap();
     let app = bench.app();
     let error = app.recordings().map(|list| list.recordings);
-    assert_eq!(error.unwrap().unwrap(), [], "shared storage can be read, and is empty");
+    assert_eq!(error.unwrap(), [], "shared storage can be read, and is empty");
 
     let bytes = recording(1, 150_000);
     let external = format!("storage/emulated/0/Android/data/{PACKAGE}/files/anrscope/shop-1.anrscope");
@@ -216,7 +215,7 @@ fn files_with_unsafe_names_are_not_pulled() {
     bench.record("shop 1.anrscope", b"x");
     bench.record("-rf.anrscope", b"x");
     let list = bench.app().recordings();
-    let list = list.map(|list| (list.recordings.unwrap().len(), list.rejected));
+    let list = list.map(|list| (list.recordings.len(), list.rejected));
     assert_eq!(list.unwrap(), (0, vec!["-rf.anrscope".to_owned(), "shop 1.anrscope".to_owned()]));
 }
 
@@ -225,7 +224,7 @@ fn an_error_names_the_local_directory_that_cannot_be_written_to() {
     let bench = Bench::new(Faults::default());
     bench.record("shop-1.anrscope", &recording(1, 1_000));
     let app = bench.app();
-    let remote = app.recordings().unwrap().recordings.unwrap().remove(0);
+    let remote = app.recordings().unwrap().recordings.remove(0);
     let file = bench.scratch.path().join("file");
     fs::write(&file, "").unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
@@ -245,7 +244,7 @@ fn a_device_that_reports_a_wrong_length_fills_no_disk_and_leaves_no_part() {
     let bench = Bench::new(Faults::default());
     bench.record("shop-1.anrscope", &recording(1, 100_000));
     let app = bench.app();
-    let remote = app.recordings().unwrap().recordings.unwrap().remove(0);
+    let remote = app.recordings().unwrap().recordings.remove(0);
     let to = bench.scratch.path().join("here");
     let pulled = || pull(&app, &remote, &to, MAX_RECORDING, &mut |_| {});
     // Longer than any recording: no byte is requested.
