@@ -188,7 +188,7 @@ def answer_of(text):
         "thread": (answer.get("thread") or {}).get("name"),
         "root": root.get("name"),
         "line": root.get("line"),
-        "mostly": (answer["mostly"] or {}).get("name"),
+        "mostly": (answer["mostly"] or answer["around"] or {}).get("name"),
         "owner_in": next(((owner["root"] or {}).get("name") for owner in answer["owners"]), None),
         "duration_ms": (answer["duration_ns"] or 0) // 1_000_000,
         "says_why": bool(answer["not_shown"] or page.get("idle")),
@@ -203,7 +203,7 @@ def attached(printed):
     cause = re.search(r"^\s+Cause +(.+?) \((\w+) confidence\)", printed, re.M)
     root = re.search(r"^\s+In +(\S+)", printed, re.M)
     thread = re.search(r"^anrscope: (?:no call began (?:while it was recorded|in a traced class); )?(?:no thread hangs, unless this wait was to end; )?(.+?)(?:, by a thread dump:| did not come on in | hung for | when the recording began, by a)", printed, re.M)
-    mostly = re.search(r"^\s+In .+, mostly (\S+)", printed, re.M)
+    mostly = re.search(r"^\s+In .+, (?:mostly|again and again in) (\S+)", printed, re.M)
     owner = re.search(r"^\s+Lock owner .+ owns .+: (\S+) \(", printed, re.M)
     unseen = re.search(r"^\s+Not shown ", printed, re.M)
     name = cause.group(1).strip() if cause else None
@@ -342,7 +342,8 @@ class Examined:
         """Whether the answer names a method of the label, or for an answer without a root one of its threads."""
         methods, root = self.label.methods, answer.get("root")
         if methods and root:
-            # Of a loop pages name the call that lasts and the one that it mostly is in, of a lock also where its owner is.
+            # Of a loop pages name the call that lasts and the one that it mostly is in, or the one that repeats what throws; of a
+            # lock also where its owner is.
             named = (root, answer.get("mostly"), answer.get("owner_in"))
             return any(simple(name) in methods for name in named if name)
         threads = self.label.threads

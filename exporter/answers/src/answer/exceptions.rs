@@ -126,8 +126,8 @@ mod tests {
         let storm = of(3, 2);
         assert_eq!(storm.cause.id, CauseId::ExceptionStorm);
         assert_eq!(storm.finding(), "3 of 5 stacks make an exception in a.B.read");
-        let place = "a.B.main (B.java:3), mostly a.B.read (B.java:7), 3 of 5 samples";
-        assert_eq!(storm.place().as_deref(), Some(place), "the loop, and what makes the exceptions");
+        let place = "a.B.read (B.java:7), again and again in a.B.main (B.java:3)";
+        assert_eq!(storm.place().as_deref(), Some(place), "what makes the exceptions, and the loop");
         assert_eq!(of(5, 0).place().as_deref(), Some("a.B.read (B.java:7)"), "no sample shows the loop");
         for (busy, hint) in [
             (of(2, 3), "2 of 5 stacks make an exception in a.B.read"),

@@ -43,6 +43,8 @@ pub struct AnswerJson<'a> {
     root: Option<&'a Site>,
     /// The method in which the root's time is, if it is busy with many calls and one method stands out.
     mostly: Option<&'a Mostly>,
+    /// The method around a root that makes exceptions, which goes on after each of them.
+    around: Option<&'a Site>,
     /// The heaviest stack of that thread, innermost first.
     stack: &'a [StackLine],
     /// The number of samples behind the stack; 0 if it is not from samples.
@@ -114,6 +116,7 @@ impl<'a> AnswerJson<'a> {
             finding: answer.finding(),
             root: answer.root.as_ref(),
             mostly: answer.mostly.as_ref(),
+            around: answer.around.as_ref(),
             stack: &answer.stack[..answer.stack.len().min(MAX_STACK_FRAMES)],
             samples: answer.samples,
             owners: &answer.owners,

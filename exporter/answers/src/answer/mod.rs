@@ -188,6 +188,8 @@ pub struct Answer {
     pub root: Option<Site>,
     /// The method in which a busy root's time is, if one stands out.
     pub mostly: Option<Mostly>,
+    /// The method around a root that makes exceptions, which goes on after each of them.
+    pub around: Option<Site>,
     /// The heaviest stack of that thread, innermost first.
     pub stack: Vec<StackLine>,
     /// Number of samples that the stack was built from; 0 if it was not sampled.
@@ -263,6 +265,7 @@ impl Answer {
             span,
             message: facts.message.clone(),
             mostly: root.as_ref().and_then(|root| mostly::of(facts, cause.id, root)),
+            around: root.as_ref().and_then(|root| root::around(facts, cause.id, root)),
             root,
             not_shown: not_shown::by_dump(cause.id, facts, &owners, span.is_some()),
             cause,
@@ -273,13 +276,15 @@ impl Answer {
         }
     }
 
-    /// The place to change: `a.B.rows (B.java:7), mostly a.B.row (B.java:12), 4 of 5 samples`.
+    /// The place to change: `a.B.rows (B.java:7), mostly a.B.row (B.java:12), 4 of 5 samples`, or `a.B.number (B.java:12), again and
+    /// again in a.B.rows (B.java:7)`.
     #[must_use]
     pub fn place(&self) -> Option<String> {
         let root = self.root.as_ref()?.title();
-        Some(match &self.mostly {
-            Some(Mostly { site, share, .. }) => format!("{root}, mostly {}, {share}", site.title()),
-            None => root,
+        Some(match (&self.mostly, &self.around) {
+            (Some(Mostly { site, share, .. }), _) => format!("{root}, mostly {}, {share}", site.title()),
+            (None, Some(around)) => format!("{root}, again and again in {}", around.title()),
+            (None, None) => root,
         })
     }
 

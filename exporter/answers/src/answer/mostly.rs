@@ -34,14 +34,6 @@ pub struct Mostly {
 
 /// The method in which the time of the root is, if one stands out.
 pub(super) fn of(facts: &Observed, cause: CauseId, root: &Site) -> Option<Mostly> {
-    let sampled = |name: &str, count, all| {
-        let share = format!("{count} of {all} samples");
-        Mostly { site: root::placed(facts, name), percent: percent(count, all), share }
-    };
-    if cause == CauseId::ExceptionStorm {
-        let (maker, count, all) = facts.exceptions().filter(|(maker, ..)| *maker != root.name)?;
-        return Some(sampled(&maker, count, all));
-    }
     if !matches!(cause, CauseId::BusyMethod | CauseId::Gc) {
         return None;
     }
@@ -54,7 +46,8 @@ pub(super) fn of(facts: &Observed, cause: CauseId, root: &Site) -> Option<Mostly
     let samples = &facts.dumped()?.samples;
     let all = samples.iter().map(|sample| sample.count).sum();
     let (name, count) = leaf(samples, &root.name).filter(|_| all >= LEAST_SAMPLES)?;
-    Some(sampled(name, count, all))
+    let share = format!("{count} of {all} samples");
+    Some(Mostly { site: root::placed(facts, name), percent: percent(count, all), share })
 }
 
 fn percent(part: u64, of: u64) -> u64 {

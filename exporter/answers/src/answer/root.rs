@@ -19,9 +19,7 @@ pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
     match cause {
         CauseId::MessageStorm => return before(),
         CauseId::ExceptionStorm => {
-            let (maker, ..) = facts.exceptions()?;
-            let samples = facts.dumped().map_or(&[][..], |dumped| &dumped.samples);
-            return Some(placed(facts, loop_around(samples, &maker).unwrap_or(&maker)));
+            return facts.exceptions().map(|(maker, ..)| placed(facts, &maker));
         }
         CauseId::Recovered if facts.method.is_none() => return before(),
         CauseId::OtherProcess | CauseId::DeadlockElsewhere => return None,
@@ -78,6 +76,12 @@ pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
     let seen = || stack::root(&facts.recorded).filter(|site| !is_method_number(&site.name));
     let native = || facts.native.as_ref().and_then(|native| stack::root(&native.heaviest));
     dumped().or_else(seen).or_else(native).or_else(|| numbered.map(Site::named))
+}
+
+/// Around a root that makes exceptions: the method that goes on after each of them.
+pub(super) fn around(facts: &Observed, cause: CauseId, root: &Site) -> Option<Site> {
+    let dumped = facts.dumped().filter(|_| cause == CauseId::ExceptionStorm)?;
+    loop_around(&dumped.samples, &root.name).map(|name| placed(facts, name))
 }
 
 /// Adds file and line from any stack that has them.
