@@ -82,7 +82,8 @@ pub(crate) fn run(options: Options) -> anyhow::Result<()> {
 /// Which threads have requests, and which requests are slow.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct WatchOptions {
-    /// The call of this method is a request: Class.method, with or without the package [default: each thread's outermost call]
+    /// The call of this method is a request: Class.method, with or without the package [default: each thread's
+    /// outermost call]
     #[arg(long, value_name = "METHOD")]
     unit: Option<String>,
     /// A request that takes at least this long is slow: 2s, 300ms

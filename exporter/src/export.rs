@@ -105,8 +105,8 @@ impl Default for ExportOptions {
     }
 }
 
-/// A recording to export. Its source is any: what follows is compiled once, in this crate. For each source of a program it would be
-/// half of the program's build.
+/// A recording to export. Its source is any: what follows is compiled once, in this crate. For each source of a
+/// program it would be half of the program's build.
 #[derive(Clone, Copy)]
 pub struct ExportInput<'a> {
     /// Its file name, for messages.

@@ -42,8 +42,9 @@ pub(crate) struct Rewriting<'a> {
 /// Inserts calls of `call_class` into the methods of a class file.
 ///
 /// `ids` holds an id for each method of the class, in the order of the file. A method with id 0, or without an id,
-/// does not change. The ids must be below 2^31. With `waits` it also records those calls and the monitors of traced methods. It knows the
-/// super classes only from the class itself, while [`instrument`](crate::instrument) knows all inputs.
+/// does not change. The ids must be below 2^31. With `waits` it also records those calls and the monitors of traced
+/// methods. It knows the super classes only from the class itself, while [`instrument`](crate::instrument) knows all
+/// inputs.
 ///
 /// ```
 /// # use instrumenter::{Exits, SkipReason, rewrite_class};

@@ -69,7 +69,8 @@ pub fn read<'a>(tid: i32, file: &str, room: &'a mut [u8]) -> io::Result<Option<&
     read_file(std::str::from_utf8(&path[..path.len() - unused]).map_err(io::Error::other)?, room)
 }
 
-/// Reads a file of the kernel as far as there is room; `None` if it does not exist, or its thread has ended. Allocates nothing.
+/// Reads a file of the kernel as far as there is room; `None` if it does not exist, or its thread has ended.
+/// Allocates nothing.
 ///
 /// # Errors
 ///

@@ -38,8 +38,9 @@ use crate::words::thread_name;
 
 /// Another thread works beside a wait if it records something this long after the wait began and before it ended, ns.
 const BESIDE: u64 = 1_000_000_000;
-/// A sleep of main within so many calls that usually are short, one in the other, is a hang: a round of a loop may sleep if it
-/// finds no work, but not what such a round calls. Of other threads, which wait for work deeper in calls, one more.
+/// A sleep of main within so many calls that usually are short, one in the other, is a hang: a round of a loop may
+/// sleep if it finds no work, but not what such a round calls. Of other threads, which wait for work deeper in calls,
+/// one more.
 const LEAST_UNUSUAL: usize = 2;
 const LEAST_UNUSUAL_OF_OTHERS: usize = 3;
 

@@ -96,7 +96,8 @@ impl Usual {
         [stretch.call, stretch.task].into_iter().flatten().any(|call| self.is_unusual_call(call, stretch))
     }
 
-    /// True if nearly all calls of a method took far less time than this one does, which began then and lasts to the stretch's end.
+    /// True if nearly all calls of a method took far less time than this one does, which began then and lasts to the
+    /// stretch's end.
     pub(super) fn is_unusual_call(&self, (method, begun): (u32, u64), stretch: &Stretch) -> bool {
         let took = stretch.until.saturating_sub(begun);
         let Some(counts) = self.0.get(&method) else { return false };
@@ -388,7 +389,8 @@ struct Around {
     key: u32,
     /// False for the outermost call, and for one that begins with it: they last as long as the thread.
     within: bool,
-    /// Since when the thread stands here by a dump, and the time of other calls that it made since then and that came back, ns.
+    /// Since when the thread stands here by a dump, and the time of other calls that it made since then and that came
+    /// back, ns.
     stood: u64,
     back: u64,
 }

@@ -42,8 +42,8 @@ fn unit(bytes: &[u8]) -> Option<(u16, usize)> {
     Some((tail.get(..low)?.iter().try_fold(u16::from(high), add)?, 1 + low))
 }
 
-/// Returns the code units of a string. A byte that belongs to none is an error in its place, and encodings that are longer than
-/// necessary are read.
+/// Returns the code units of a string. A byte that belongs to none is an error in its place, and encodings that are
+/// longer than necessary are read.
 pub fn units(mut bytes: &[u8]) -> impl Iterator<Item = Result<u16, u8>> {
     std::iter::from_fn(move || {
         let first = *bytes.first()?;

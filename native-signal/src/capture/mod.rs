@@ -24,8 +24,8 @@
 //!
 //! `/proc/self/task/TID/syscall` is readable for the process's own user only while the process is dumpable, which a release build of an Android app is not.
 //! `stat` and `wchan` are readable always. So without `syscall` a running thread is captured as above, a thread that sleeps in one of the
-//! kernel's functions for a call that is always restarted gets the signal, and any other is refused with [`Refusal::UnknownCall`], because the signal
-//! might end its call early, with EINTR or as a spurious wake-up.
+//! kernel's functions for a call that is always restarted gets the signal, and any other is refused with
+//! [`Refusal::UnknownCall`], because the signal might end its call early, with EINTR or as a spurious wake-up.
 
 mod calls;
 mod error;

@@ -23,8 +23,9 @@ pub(super) unsafe fn store(context: *const ucontext_t, to: *mut u64) -> usize {
 #[inline(always)]
 pub(super) fn thread_pointer() -> usize {
     let own: usize;
-    // SAFETY: a read of the register that has the address, which every CPU of the architecture has (on ARM from version 6 on). On
-    // x86 it is the first word of the control block instead, which is its own address (System V ABI, thread-local storage).
+    // SAFETY: a read of the register that has the address, which every CPU of the architecture has (on ARM from
+    // version 6 on). On x86 it is the first word of the control block instead, which is its own address (System V ABI,
+    // thread-local storage).
     unsafe {
         #[cfg(target_arch = "x86_64")]
         asm!("mov {}, fs:[0]", out(reg) own, options(nostack, preserves_flags, readonly));

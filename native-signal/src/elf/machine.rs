@@ -2,8 +2,8 @@
 
 use trace_format::native_slot::Machine;
 
-/// Returns the types of the relocations that store the bare address of a symbol into a slot of the global offset table: without
-/// the procedure linkage table (`GLOB_DAT`, as under `-fno-plt`) and by way of it (`JUMP_SLOT`).
+/// Returns the types of the relocations that store the bare address of a symbol into a slot of the global offset
+/// table: without the procedure linkage table (`GLOB_DAT`, as under `-fno-plt`) and by way of it (`JUMP_SLOT`).
 pub(crate) fn slot_kinds(machine: Machine) -> Option<[u32; 2]> {
     match machine {
         Machine::X86_64 | Machine::X86 => Some([6, 7]),

@@ -3,7 +3,7 @@
 //! ```text
 //! recordings, scenario, recorded, art    recordings and dumps from descriptions
 //! bodies, damage, memory, random         hostile files: what is done with them, damaged forms, and the memory that a reader takes
-//! engine, schema, signed                 judges of what was written: the Perfetto engine, the schema of reports, a verifier of APKs
+//! engine, schema, signed judges of what was written: the Perfetto engine, the schema of reports, a verifier of APKs
 //! program, jdk, android, library         programs that run: anrscope, Java, an app on the fakes of Android
 //! binaries, unwinding                    native programs, and captures of their stacks
 //! ```

@@ -1,5 +1,5 @@
-//! Judges finished APKs as Android does: where stored entries start, and whether the signatures of schemes v2 and v3 are correct.
-//! Shares nothing with the code that lays out and signs them.
+//! Judges finished APKs as Android does: where stored entries start, and whether the signatures of schemes v2 and v3
+//! are correct. Shares nothing with the code that lays out and signs them.
 
 use std::borrow::Cow;
 
@@ -86,7 +86,7 @@ pub fn verify(apk: &[u8]) -> Result<Vec<Verified>, String> {
 const V2: u32 = 0x7109_871a;
 const V3: u32 = 0xf053_68c0;
 
-/// Where the directory and its end record start.
+/// The starts of the directory and of its end record.
 struct Sections {
     directory: usize,
     end: usize,
@@ -133,7 +133,7 @@ impl Sections {
     }
 }
 
-/// What is left of a value in the signing block.
+/// The rest of a value in the signing block.
 #[derive(Clone, Copy)]
 struct Fields<'a>(&'a [u8]);
 

@@ -277,7 +277,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_whole_stack_of_a_capture_comes_from_an_earlier_one() {
+    fn whole_stacks_of_captures_come_from_earlier_ones() {
         let first = NativeStack {
             number: 1,
             tid: 7,
@@ -307,7 +307,7 @@ mod tests {
             assert_eq!(stacks.of(&next), wanted);
             assert!(stacks.0.len() <= MAX_WHOLE);
         }
-        // What the first one shared is gone by now.
+        // The stack that the first one shared is gone.
         second.number = 999;
         assert_eq!(stacks.of(&second), second.stack);
     }

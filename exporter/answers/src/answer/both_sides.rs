@@ -1,7 +1,8 @@
 //! Threads that wait for each other at one object: those that put, and those that take.
 //!
-//! For example, a buffer wakes one thread where it should wake all, and the one that it wakes is of the wrong side. Workers without
-//! work wait in one method, and those that wait for their end are one; so there are two threads or more on each side.
+//! For example, a buffer wakes one thread where it should wake all, and the one that it wakes is of the wrong side.
+//! Workers without work wait in one method, and those that wait for their end are one; so there are two threads or more
+//! on each side.
 
 use std::collections::{BTreeMap, HashSet};
 

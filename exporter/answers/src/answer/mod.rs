@@ -276,8 +276,8 @@ impl Answer {
         }
     }
 
-    /// The place to change: `a.B.rows (B.java:7), mostly a.B.row (B.java:12), 4 of 5 samples`, or `a.B.number (B.java:12), again and
-    /// again in a.B.rows (B.java:7)`.
+    /// The place to change: `a.B.rows (B.java:7), mostly a.B.row (B.java:12), 4 of 5 samples`, or `a.B.number
+    /// (B.java:12), again and again in a.B.rows (B.java:7)`.
     #[must_use]
     pub fn place(&self) -> Option<String> {
         let root = self.root.as_ref()?.title();

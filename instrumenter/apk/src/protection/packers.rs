@@ -120,8 +120,8 @@ pub(super) fn findings(evidence: &Evidence<'_>, packed: bool) -> impl Iterator<I
     })
 }
 
-/// Names `mark` if the app has it. A mark with a slash is a file, one that ends in `.so` a library in a directory of its ABI, and any other
-/// a class.
+/// Names `mark` if the app has it. A mark with a slash is a file, one that ends in `.so` a library in a directory of
+/// its ABI, and any other a class.
 fn found(mark: &str, evidence: &Evidence<'_>) -> Option<String> {
     let has = |is_it: &dyn Fn(&str) -> bool| evidence.entries.iter().any(|entry| is_it(entry));
     // In an App Bundle the entries of the base stand in a directory of their own.

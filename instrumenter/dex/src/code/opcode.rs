@@ -187,10 +187,11 @@ pub const INVOKE_STATIC_RANGE: u8 = 0x77;
 /// `invoke-interface/range`.
 pub const INVOKE_INTERFACE_RANGE: u8 = 0x78;
 
-/// The instruction set as runs of instructions that are encoded alike: the number of the first, what all have in common, and a word for each.
+/// The instruction set as runs of instructions that are encoded alike: the number of the first, what all have in
+/// common, and a word for each.
 ///
-/// A word has a letter for each register: r reads, w writes, u does both, and capital letters mean pairs. An exclamation mark says
-/// that this one throws; a dash stands for no registers.
+/// A word has a letter for each register: r reads, w writes, u does both, and capital letters mean pairs. An
+/// exclamation mark says that this one throws; a dash stands for no registers.
 const RUNS: [(u8, Opcode, &str); 61] = [
     (0x00, plain(F10x), "-"),
     // Moves.
@@ -303,7 +304,8 @@ mod tests {
         for unused in (0x3e..=0x43).chain([0x73, 0x79, 0x7a]).chain(0xe3..=0xf9) {
             assert_eq!(opcode(unused), None, "{unused:#x}");
         }
-        // const-string/jumbo, if-le, iput-short, int-to-short, rem-double, rem-double/2addr, ushr-int/lit8, invoke-polymorphic, const-wide.
+        // const-string/jumbo, if-le, iput-short, int-to-short, rem-double, rem-double/2addr, ushr-int/lit8,
+        // invoke-polymorphic, const-wide.
         for (number, format, units) in [
             (0x1b, F31c, 3),
             (0x37, F22t, 2),

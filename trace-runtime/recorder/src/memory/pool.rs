@@ -223,8 +223,8 @@ impl Pool {
         Some(begun)
     }
 
-    /// Answers the poll for the thread at `place`: it writes. Returns how many words its block had, if it was taken from the thread
-    /// since.
+    /// Answers the poll for the thread at `place`: it writes. Returns how many words its block had, if it was taken
+    /// from the thread since.
     pub(crate) fn keep(&self, place: u32) -> Option<u32> {
         let mut state = self.lock();
         let owner = &mut state.owners[place as usize];

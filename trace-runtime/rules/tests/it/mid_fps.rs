@@ -1,5 +1,5 @@
-//! Matrix's frame rate MID, which tests hold against ours. It is none: it counts multiples of the interval that its own frames
-//! took, and cuts each to a millisecond.
+//! Matrix's frame rate MID, which tests hold against ours. It is none: it counts multiples of the interval that its
+//! own frames took, and cuts each to a millisecond.
 
 /// MID (0.5 to 2.0.8, and from 2.1 below API 24): `FrameTracer.FPSCollector`.
 #[derive(Clone, Copy, Default)]
