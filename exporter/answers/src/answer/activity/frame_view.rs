@@ -41,7 +41,8 @@ impl<'a> FrameView<'a> {
     /// True for one of these calls.
     pub(crate) fn is_one_of(&self, (package, classes, methods): &Calls) -> bool {
         let Self::Java { class, method, .. } = self else { return false };
-        class.strip_prefix(package).is_some_and(|name| classes.iter().any(|start| name.starts_with(start)))
+        let of_classes = |name: &str| classes.iter().any(|start| behind(name, start).is_some());
+        behind(class, package).is_some_and(of_classes)
             && methods.iter().any(|start| method.starts_with(start))
     }
 
@@ -49,6 +50,13 @@ impl<'a> FrameView<'a> {
     pub fn is_call_of(&self, name: &str) -> bool {
         matches!(self, Self::Java { class, method, .. } if (*class, *method) == parts(name))
     }
+}
+
+/// As `str::strip_prefix`, but looks at the last letter before the dot first: names of packages begin alike, and the tables are
+/// searched for each frame of each stack.
+fn behind<'n>(name: &'n str, start: &str) -> Option<&'n str> {
+    let last = start.len().wrapping_sub(2);
+    if name.as_bytes().get(last) == start.as_bytes().get(last) { name.strip_prefix(start) } else { None }
 }
 
 /// Class and method of `a.b.C.d`.
