@@ -218,6 +218,7 @@ impl Judge<'_, '_> {
                 matches!(stretch.sign, Sign::Still(_)) && self.sources.facts.recording.threads().len() > 1;
             is_still && place.is_some_and(|(dump, dumped)| dump.section.is_starved(dumped))
         };
+        let least_unusual = if thread.main || is_joined { LEAST_UNUSUAL } else { LEAST_UNUSUAL_OF_OTHERS };
         match self.due(thread, stretch, dumped)? {
             Due::Owed => judged(owed),
             Due::Unknown | Due::Result
@@ -226,14 +227,10 @@ impl Judge<'_, '_> {
                 judged(owed)
             }
             Due::Nothing | Due::Unknown if is_starved() => judged(Claim::Waits),
-            Due::Nothing => {
-                let least = if thread.main || is_joined { LEAST_UNUSUAL } else { LEAST_UNUSUAL_OF_OTHERS };
-                Ok(if self.unusual_around_sleep(thread, stretch)? >= least {
-                    judged(Claim::HeldUp)?
-                } else {
-                    None
-                })
+            Due::Nothing if self.unusual_around_sleep(thread, stretch)? >= least_unusual => {
+                judged(Claim::HeldUp)
             }
+            Due::Nothing => Ok(None),
             Due::Unknown if is_of_library || self.waited_for_the_end(stretch) => Ok(None),
             Due::Unknown | Due::Result if is_unusual() => judged(owed),
             Due::Unknown if !thread.main && !is_joined => {
