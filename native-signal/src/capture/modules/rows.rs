@@ -11,13 +11,11 @@ const MOST_BYTES: usize = 512 << 10;
 /// The longest CIE, FDE or table of an entry.
 const MOST_ENTRY: u64 = 16 << 10;
 
-/// Rows by the address of their bytes.
+/// The unwind data that stacks need, each piece once.
 #[derive(Default)]
 pub(super) struct Rows {
-    cies: BTreeMap<u64, Vec<u8>>,
-    fdes: BTreeMap<u64, Vec<u8>>,
-    /// By function: address and bytes.
-    exidx: BTreeMap<u64, (u64, Vec<u8>)>,
+    /// By the address of their bytes, so that a CIE comes before its FDEs; entries of `.ARM.exidx` by their function.
+    rows: BTreeMap<u64, UnwindRow>,
     /// Addresses that were searched for already: from one entry of a table to the next.
     covered: BTreeMap<u64, u64>,
     bytes: usize,
@@ -44,11 +42,14 @@ impl Rows {
     }
 
     pub(super) fn into_rows(self) -> Vec<UnwindRow> {
-        let cies = self.cies.into_iter().map(|(address, bytes)| UnwindRow::Cie { address, bytes });
-        let fdes = self.fdes.into_iter().map(|(address, bytes)| UnwindRow::Fde { address, bytes });
-        let exidx = self.exidx.into_iter();
-        let exidx = exidx.map(|(function, (address, bytes))| UnwindRow::Exidx { function, address, bytes });
-        cies.chain(fdes).chain(exidx).collect()
+        self.rows.into_values().collect()
+    }
+
+    fn insert(&mut self, key: u64, row: UnwindRow) {
+        let (UnwindRow::Cie { bytes, .. } | UnwindRow::Fde { bytes, .. } | UnwindRow::Exidx { bytes, .. }) =
+            &row;
+        self.bytes += bytes.len();
+        self.rows.insert(key, row);
     }
 
     fn add_fde(&mut self, header: u64, address: u64, memory: &impl Memory) -> Option<()> {
@@ -64,22 +65,20 @@ impl Rows {
             |entry| Some(header.wrapping_add_signed(i64::from(number(&memory(entry, 4)?, 0, 4)? as i32)));
         let place = self.last_before(table, entries, address, memory, start_of)?;
         let fde = header.wrapping_add_signed(i64::from(number(&memory(place, 8)?, 4, 4)? as i32));
-        if self.fdes.contains_key(&fde) {
+        if self.rows.contains_key(&fde) {
             return Some(());
         }
         let fde_bytes = entry(fde, memory)?;
         let back = number(&fde_bytes, 4, 4)?;
         let cie = fde.checked_add(4)?.checked_sub(back).filter(|_| back != 0)?;
-        if !self.cies.contains_key(&cie) {
+        if !self.rows.contains_key(&cie) {
             let cie_bytes = entry(cie, memory)?;
             if number(&cie_bytes, 4, 4)? != 0 {
                 return None;
             }
-            self.bytes += cie_bytes.len();
-            self.cies.insert(cie, cie_bytes);
+            self.insert(cie, UnwindRow::Cie { address: cie, bytes: cie_bytes });
         }
-        self.bytes += fde_bytes.len();
-        self.fdes.insert(fde, fde_bytes);
+        self.insert(fde, UnwindRow::Fde { address: fde, bytes: fde_bytes });
         Some(())
     }
 
@@ -88,7 +87,7 @@ impl Rows {
         let place = self.last_before(table, entries, address, memory, start_of)?;
         let both = memory(place, 8)?;
         let function = prel31(place, number(&both, 0, 4)?)?;
-        if self.exidx.contains_key(&function) {
+        if self.rows.contains_key(&function) {
             return Some(());
         }
         let second = number(&both, 4, 4)?;
@@ -100,8 +99,7 @@ impl Rows {
             let words = 1 + extab_words(extab, memory)?;
             (extab, memory(extab, 4 * words as usize)?)
         };
-        self.bytes += bytes.len();
-        self.exidx.insert(function, (address, bytes));
+        self.insert(function, UnwindRow::Exidx { function, address, bytes });
         Some(())
     }
 
@@ -173,24 +171,25 @@ mod tests {
         index.iter().chain(extab).flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    fn row(bytes: &[u8], address: u64) -> Option<(u64, (u64, Vec<u8>))> {
+    fn row(bytes: &[u8], address: u64) -> Option<(u64, u64, Vec<u8>)> {
         let mut rows = Rows::default();
         rows.add_exidx(START, 2, address, &memory(START, bytes))?;
-        rows.exidx.into_iter().next()
+        let Some(UnwindRow::Exidx { function, address, bytes }) = rows.into_rows().pop() else { return None };
+        Some((function, address, bytes))
     }
 
     #[test]
     fn entries_of_exidx() {
         // In the index itself: no unwinding, and instructions.
         let inline = exidx(0x8097_b0b0, &[]);
-        assert_eq!(row(&inline, 0x1fff), Some((0x1000, (START + 4, vec![1, 0, 0, 0]))));
-        assert_eq!(row(&inline, 0x2000), Some((0x2000, (START + 12, 0x8097_b0b0u32.to_le_bytes().to_vec()))));
+        assert_eq!(row(&inline, 0x1fff), Some((0x1000, START + 4, vec![1, 0, 0, 0])));
+        assert_eq!(row(&inline, 0x2000), Some((0x2000, START + 12, 0x8097_b0b0u32.to_le_bytes().to_vec())));
         assert_eq!(row(&inline, 0xfff), None);
         // A routine of the ABI with two more words, and a routine of C++ with one.
         let compact = exidx(0, &[0x8102_b0b0, 1, 2, 3]);
-        assert_eq!(row(&compact, 0x2fff).unwrap().1.1.len(), 12);
+        assert_eq!(row(&compact, 0x2fff).unwrap().2.len(), 12);
         let generic = exidx(0, &[0x10, 0x0100_b0b0, 2, 3]);
-        assert_eq!(row(&generic, 0x2fff).unwrap().1.1.len(), 12);
+        assert_eq!(row(&generic, 0x2fff).unwrap().2.len(), 12);
         assert_eq!(row(&generic[..24], 0x2fff), None, "a table that is cut");
     }
 
