@@ -6,6 +6,7 @@ use std::path::Path;
 
 use answers::descriptor::take_type;
 use answers::text::clean;
+use trace_format::event::CallId;
 use trace_format::{Recording, Source, ids};
 
 use crate::method_map::{Fit, Method, MethodMap};
@@ -48,7 +49,10 @@ impl<'a> Names<'a> {
         match self.map.and_then(|map| map.get(id)) {
             Some(m) => clean(&format!("{}.{}", m.class, m.method)).into_owned().into(),
             None if id == ids::DISPATCH => Cow::Borrowed("android.os.Handler.dispatchMessage"),
-            None => Cow::Owned(format!("method {id}")),
+            None => match CallId::of_word(id).map(CallId::name) {
+                Some(call) => Cow::Borrowed(call.unwrap_or("a blocking call")),
+                None => Cow::Owned(format!("method {id}")),
+            },
         }
     }
 

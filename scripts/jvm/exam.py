@@ -33,6 +33,7 @@ KOTLIN = ("compiler", "stdlib", "script", "reflect", "coroutines", "daemon", "an
 
 # The causes of anrscope that are an answer for a label's kind.
 CAUSES = {
+    "barrier-wait": {"future-wait"},
     "busy": {"busy-method", "yield-spin"},
     "child-process": {"process-wait"},
     "class-init": {"class-loading", "lock-wait", "deadlock", "pool-deadlock", "self-made-deadlock"},
@@ -40,18 +41,25 @@ CAUSES = {
     "cpu-starved": {"cpu-starvation", "cpu-own-threads", "cpu-other-processes", "cpu-limit"},
     "deadlock": {"deadlock", "deadlock-elsewhere", "self-made-deadlock", "pool-deadlock"},
     "disk": {"disk-io", "fsync", "uninterruptible-io"},
+    "file-io": {"disk-io", "fsync", "uninterruptible-io"},
+    "file-lock": {"disk-io"},
     "exception-storm": {"busy-method", "exception-storm"},
     "future-wait": {"future-wait", "run-blocking"},
     "gc": {"gc", "memory-pressure"},
+    "hash-collision": {"busy-method"},
+    "infinite-loop": {"busy-method", "yield-spin"},
+    "io": {"disk-io", "fsync", "uninterruptible-io"},
     "join-wait": {"thread-join"},
     "latch-wait": {"future-wait", "latch-never-counted-down"},
     "lock-convoy": {"lock-wait"},
     "lock-wait": {"lock-wait"},
+    "memory": {"gc", "memory-pressure"},
     "network": {"network-io"},
     "object-wait": {"object-wait", "lost-wake-up"},
     "park": {"future-wait", "park", "lost-wake-up"},
     "permit-wait": {"permit-wait", "future-wait"},
     "pool-exhausted": {"pool-exhausted", "self-made-deadlock"},
+    "pool-wait": {"pool-exhausted", "self-made-deadlock"},
     "queue-wait": {"future-wait"},
     "sleep": {"sleep"},
 }

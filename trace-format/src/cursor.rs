@@ -158,7 +158,7 @@ impl Cursor {
     pub(crate) fn step_plain(&mut self, words: &[u64]) -> Option<(u64, Event)> {
         let raw = *words.get(self.next)?;
         let id = word::id(raw);
-        if self.limit.is_some() || id == 0 || (id >= ids::EVENT_FIRST && id != ids::DISPATCH) {
+        if self.limit.is_some() || id == 0 || (id > ids::METHOD_LAST && id != ids::DISPATCH) {
             return None;
         }
         self.next += 1;

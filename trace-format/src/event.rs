@@ -190,18 +190,18 @@ impl Encoded {
         &self.payload[..self.len as usize]
     }
 
-    /// Whether it is a method's begin or end.
+    /// Whether it is what Java writes too: see [`ids::is_plain`].
     #[inline]
     #[must_use]
-    pub fn is_method(&self) -> bool {
-        ids::is_method(self.id)
+    pub fn is_plain(&self) -> bool {
+        ids::is_plain(self.id)
     }
 
-    /// Whether it is a method's end.
+    /// Whether it is the end of such a one.
     #[inline]
     #[must_use]
     pub fn is_exit(&self) -> bool {
-        !self.begin && self.is_method()
+        !self.begin && self.is_plain()
     }
 
     /// The first word of the event, at `since_t0` ns after its block was opened.
@@ -356,7 +356,12 @@ impl Event {
     #[must_use]
     pub fn decode(begin: bool, id: u32, payload: &[u64]) -> Self {
         if !(ids::EVENT_FIRST..=ids::EVENT_LAST).contains(&id) {
-            return if begin { Self::Enter(id) } else { Self::Exit(id) };
+            return match (CallId::of_word(id), begin) {
+                (None, true) => Self::Enter(id),
+                (None, false) => Self::Exit(id),
+                (Some(call), true) => Self::WaitBegin(Wait { call, ..Wait::new(WaitKind::Blocking) }),
+                (Some(_), false) => Self::WaitEnd,
+            };
         }
         let ty = id as u8;
         Self::decode_typed(begin, ty, payload).unwrap_or(Self::Unknown { ty, begin })

@@ -194,7 +194,7 @@ impl Found {
     /// Calls that left no slice, and the share of each of these methods, in millionths.
     fn folded(&mut self, calls: u64, hot: &[(u32, u32)]) {
         let mut left = calls;
-        for &(id, share) in hot.iter().take_while(|(id, _)| ids::is_method(*id)) {
+        for &(id, share) in hot.iter().filter(|(id, _)| ids::is_method(*id)) {
             let part = (u128::from(calls) * u128::from(share) / 1_000_000) as u64;
             let part = part.min(left);
             left -= part;

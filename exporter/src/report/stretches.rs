@@ -2,14 +2,14 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use answers::answer::{FrameView, is_own, seen};
+use answers::answer::{FrameView, is_own, mostly_throws, seen};
 use answers::dump::{Dump, Standing};
 use trace_format::event::{Event, Folded, Wait};
 use trace_format::layout::State;
 use trace_format::{ReadError, Thread, ids};
 
 use super::MIN_ENDED_HANG;
-use crate::facts::{Change, Facts, Open, OpenStack, Payload};
+use crate::facts::{Change, EndedBy, Facts, Open, OpenStack, Payload};
 use crate::words::thread_name;
 
 /// Maximum number of stretches of one thread that are judged: its longest.
@@ -318,7 +318,10 @@ pub(super) fn computing(
                     dumped.name.as_deref() == Some(name.as_str()) && computes_within(standing, dumped)
                 })
         });
-        stood.extend(stands.map(|standing| Stood::new(at.saturating_sub(standing.ns), *at)));
+        stood.extend(stands.map(|standing| Stood {
+            throws: mostly_throws(&standing.samples),
+            ..Stood::new(at.saturating_sub(standing.ns), *at)
+        }));
     }
     let mut found = Vec::new();
     if stood.is_empty() {
@@ -333,14 +336,17 @@ pub(super) fn computing(
         while next.front().is_some_and(|stood| stood.at < time) {
             around.extend(next.pop_front().and_then(|stood| Around::of(open, &stood)));
         }
-        if let Change::Closed { open: closed, until, .. } = change {
+        if let Change::Closed { open: closed, until, by, .. } = change {
             let depth = open.depth() - 1;
-            let caller = depth.checked_sub(1).map(|caller| open.frames()[caller].key);
-            next.iter_mut().for_each(|stood| stood.returned(depth, caller, &closed, until));
             while let Some(ended) = around.pop_if(|around| around.depth >= depth) {
                 found.extend(ended.stretch(until, end));
             }
-            around.iter_mut().for_each(|around| around.returned(depth, &closed, until));
+            // One that was not recorded ended at any time, as that of a method that was switched off.
+            if by == EndedBy::End {
+                let caller = depth.checked_sub(1).map(|caller| open.frames()[caller].key);
+                next.iter_mut().for_each(|stood| stood.returned(depth, caller, &closed, until));
+                around.iter_mut().for_each(|around| around.returned(depth, &closed, until));
+            }
         }
     }
     for stood in next {
@@ -359,11 +365,13 @@ struct Stood {
     at: u64,
     /// The time of the calls at each depth that came back meanwhile, ns.
     back: Vec<u64>,
+    /// True if it makes exceptions most of the time.
+    throws: bool,
 }
 
 impl Stood {
     const fn new(since: u64, at: u64) -> Self {
-        Self { since, at, back: Vec::new() }
+        Self { since, at, back: Vec::new(), throws: false }
     }
 
     /// Notes that a call at `depth` has ended, which `caller` made.
@@ -393,6 +401,7 @@ struct Around {
     /// back, ns.
     stood: u64,
     back: u64,
+    throws: bool,
 }
 
 impl Around {
@@ -410,6 +419,7 @@ impl Around {
             within,
             stood: since,
             back,
+            throws: stood.throws,
         })
     }
 
@@ -421,11 +431,11 @@ impl Around {
     }
 
     /// The stretch in a recording that ends at `end`. `None` for a thread that goes on, since what it calls for all of its life
-    /// comes back again and again.
+    /// comes back again and again, other than by exceptions.
     fn stretch(&self, until: u64, end: u64) -> Option<Stretch> {
         let stretch = Stretch::of(self.since, until, true, Sign::Computing);
         let lasts = !self.within && end.saturating_sub(until) <= AT_ONCE;
-        (!lasts || self.back <= until.saturating_sub(self.stood) / 2).then_some(stretch)
+        (!lasts || self.throws || self.back <= until.saturating_sub(self.stood) / 2).then_some(stretch)
     }
 }
 

@@ -13,7 +13,7 @@
 //! 5. A method gets an id if its class is not blocked and the default rule selects it. A method of the base map keeps
 //!    its id and is always traced; it is then in both files.
 //!
-//! Not reproduced: ids above 0xFEFFF are an error, and methods with a negative id in the base map keep their line in
+//! Not reproduced: ids above 0xFE7FF are an error, and methods with a negative id in the base map keep their line in
 //! the map, as in Matrix, but are not called.
 
 mod block_list;

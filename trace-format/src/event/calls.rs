@@ -3,6 +3,8 @@
 //! An instrumented class has the number of the call at the call, so that recording it costs neither memory nor time. Names come
 //! from this list when a recording is read.
 
+use crate::ids;
+
 /// The number of a call that a wait is in; 0 if it is not known, as for calls that a user has added to the list.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct CallId(pub u32);
@@ -31,6 +33,12 @@ impl CallId {
         CALLS.iter().position(is_it).map_or(Self(0), |at| Self(at as u32 + 1))
     }
 
+    /// The call that a word with this id stands for: see [`ids`]. `None` for other words.
+    #[must_use]
+    pub const fn of_word(id: u32) -> Option<Self> {
+        if id >= ids::CALL_FIRST && id < ids::EVENT_FIRST { Some(Self(id - ids::CALL_FIRST)) } else { None }
+    }
+
     /// Class and method as in the program's source, where the class may be a super type of the one that was called: for example
     /// `java.io.InputStream.read` of a socket. `None` for 0 and for numbers of a later version.
     #[must_use]
@@ -54,6 +62,8 @@ impl CallId {
 
 /// Bits of the kind below a call's number. Java's `MethodBeat` has the same.
 const KIND_BITS: u32 = 4;
+
+const _: () = assert!(ids::CALL_FIRST + CallId::MAX < ids::EVENT_FIRST);
 
 /// Joins the name of each class with the names of its methods.
 macro_rules! calls {

@@ -136,6 +136,17 @@ fn ids_outside_the_typed_range_have_no_payload() {
 }
 
 #[test]
+fn words_of_calls_are_waits() {
+    let read = CallId::of("java.io.InputStream", "read");
+    let word = ids::CALL_FIRST + read.0;
+    let wait = Wait { call: read, ..Wait::new(WaitKind::Blocking) };
+    assert_eq!(Event::decode(true, word, &[]), Event::WaitBegin(wait));
+    assert_eq!(Event::decode(false, word, &[]), Event::WaitEnd);
+    assert_eq!(Event::decode(true, ids::METHOD_LAST, &[]), Event::Enter(ids::METHOD_LAST));
+    assert_eq!(CallId::of_word(ids::EVENT_FIRST), None);
+}
+
+#[test]
 fn work_of_main_from_no_queue_differs_from_every_handlers_message() {
     let input = Message { handler: Message::NOT_QUEUED, ..Message::default() };
     let event = Event::MessageBegin(input).encode();

@@ -208,8 +208,8 @@ fn end(source: &impl Source, offset: u64, head: u32) -> Result<u32, ReadError> {
     let behind = &mut bytes[..(layout::BLOCK_WORDS - head as usize) * 8];
     let read = read_some(source, offset + (at::WORDS + head as usize * 8) as u64, behind)?;
     let (words, _) = behind[..read].as_chunks();
-    let is_method = |bytes: &&[u8; 8]| ids::is_method(word::id(u64::from_le_bytes(**bytes)));
-    Ok(head + words.iter().take_while(is_method).count() as u32)
+    let is_plain = |bytes: &&[u8; 8]| ids::is_plain(word::id(u64::from_le_bytes(**bytes)));
+    Ok(head + words.iter().take_while(is_plain).count() as u32)
 }
 
 fn read_table(

@@ -141,6 +141,34 @@ fn what_is_ready_at_once_is_no_wait() {
 }
 
 #[test]
+fn of_very_many_blocking_calls_those_that_take_long_are_recorded() {
+    let directory = directory("hurried", "Hurried");
+    java(&directory, &["-Danrscope.max_overhead=0"], &["Hurried"]);
+    let recording = recording(&directory);
+    for name in ["main", "other"] {
+        let (mut open, mut long, mut begins) = (Vec::new(), Vec::new(), 0_u64);
+        for (time, event) in events(&recording, thread(&recording, name)) {
+            match event {
+                Event::WaitBegin(wait) => {
+                    begins += 1;
+                    open.push((wait, time));
+                }
+                Event::WaitEnd => {
+                    let (wait, begun) = open.pop().expect("every end has a begin");
+                    long.extend(Some(wait.call).filter(|_| time - begun >= 25_000_000));
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(open, []);
+        let inner = long.iter().filter(|call| call.0 == 101).count();
+        let outer = long.iter().filter(|call| call.0 == 100).count();
+        assert!(inner >= 3 && outer >= 3, "{name}: {long:?}");
+        assert!(begins < 600_000 / 10, "{name}: {begins} calls are recorded");
+    }
+}
+
+#[test]
 fn every_lost_end_is_recorded_before_the_next_event_and_of_many_that_there_are_others() {
     let lost = |number: u32| {
         let directory = directory(&format!("lost-{number}"), "Lost");

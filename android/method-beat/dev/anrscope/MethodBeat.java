@@ -89,7 +89,7 @@ public final class MethodBeat {
     /**
      * State of each other thread: the address of its native writer, 0 if it has no space in the recording; the address
      * of its gate; its values of {@link #behind}, {@link #floor} and {@link #left}; its {@link #TID}; its number in the
-     * recording; and its {@link #waiting}.
+     * recording; and from {@link #WAITING} on what {@link #MAIN_STATE} has of main.
      */
     private static final ThreadLocal<long[]> WRITER;
 
@@ -103,10 +103,33 @@ public final class MethodBeat {
 
     private static final int UID = 6;
 
+    /** Calls of {@link #wb} that may be no wait, without their {@link #we}: a bit each, set if the wait is recorded. */
     private static final int WAITING = 7;
+
+    /** Blocking calls without their {@link #we}: 12 bits each, 0 if all of the wait is recorded; see {@link #callOf}. */
+    private static final int CALLS = 8;
+
+    /** The start of the last {@link #SPAN}, and how many blocking calls began since. */
+    private static final int SPAN_BEGAN = 9;
+
+    private static final int SPAN_CALLS = 10;
+
+    /** The length of such a state. */
+    private static final int STATE_LENGTH = 11;
+
+    /** Of so many ns, the first {@link #MOST_CALLS} blocking calls of a thread have all of their facts. */
+    private static final long SPAN = 250_000_000L;
+
+    private static final int MOST_CALLS = 256;
+
+    /** Added to a call's 12 bits: its id in the recording. Methods have lower ones. */
+    private static final int CALL_IDS = 0xFE000;
 
     /** The last lost ends, by their number in {@link #lost}: the id of a method whose exit was lost, or {@link #WAIT_END}. */
     public static final int[] LOST_ENDS;
+
+    /** The part of main's state that another thread has from {@link #WAITING} on; the rest is in fields, which are faster. */
+    private static final long[] MAIN_STATE;
 
     /** State of a thread that is not recorded. */
     private static final long[] UNRECORDED;
@@ -129,6 +152,7 @@ public final class MethodBeat {
     private static final long MAIN_WRITER;
 
     static {
+        long[] mainState = null;
         long[] unrecorded = null;
         long[][] states = null;
         int[] failed = null;
@@ -147,7 +171,8 @@ public final class MethodBeat {
         }
         // An error in here would make each inserted call fail from then on.
         try {
-            unrecorded = new long[8];
+            mainState = new long[STATE_LENGTH];
+            unrecorded = new long[STATE_LENGTH];
             states = new long[1024][];
             failed = new int[256];
             names = new Name[1024];
@@ -158,6 +183,7 @@ public final class MethodBeat {
             main = 0;
         }
         LOST_ENDS = lostEnds;
+        MAIN_STATE = mainState;
         UNRECORDED = unrecorded;
         STATES = states;
         FAILED = failed;
@@ -194,9 +220,6 @@ public final class MethodBeat {
     /** Calls of main until the next timed one. */
     private static int left = FIRST_TIMED;
 
-    /** Main's calls of {@link #wb} that may be no wait, without their {@link #we}: a bit each, set if the wait is recorded. */
-    private static long waiting;
-
     /** Main's number in the recording. */
     private static final int MAIN_UID = ON ? uid(MAIN_WRITER) : 0;
 
@@ -218,13 +241,15 @@ public final class MethodBeat {
     /** No wait for {@link #wb}: a method begins that takes locks or permits. */
     private static final int TAKES_LOCKS = 0;
 
-    /** How many calls deep a release may be. */
+    /** The number of calls that a release may be deep. */
     private static final int ROOM = 8;
 
     /** Kinds that it has. */
     private static final int OBJECT_WAIT = 2;
 
     private static final int PARK = 3;
+
+    private static final int BLOCKING = 6;
 
     /** Steps of {@link #c}. */
     private static final int PART_OF = 12;
@@ -516,7 +541,7 @@ public final class MethodBeat {
         try {
             long[] state = WRITER.get();
             if (state == null) {
-                state = new long[8];
+                state = new long[STATE_LENGTH];
                 WRITER.set(state);
             }
             if (state[OWNER] == 0) {
@@ -589,11 +614,19 @@ public final class MethodBeat {
 
     private static void beginWait(int what, Object on) {
         boolean main = Thread.currentThread() == MAIN;
-        long[] state = main ? null : state();
+        long[] state = main ? MAIN_STATE : state();
         if (!main && state[0] == 0) {
             return;
         }
         int kind = what & KIND;
+        if (kind == BLOCKING) {
+            int call = callOf(what, state);
+            state[CALLS] = state[CALLS] << 12 | call;
+            if (call != 0) {
+                i(CALL_IDS | call);
+                return;
+            }
+        }
         boolean mayBeReady = mayBeReady(kind);
         if (mayBeReady && isReady(kind, on)) {
             pushWaiting(state, false);
@@ -618,15 +651,40 @@ public final class MethodBeat {
         }
     }
 
+    /**
+     * The call if its thread makes so many that it waits for none of them long, as in a loop over reads that return at once.
+     * Then a word has the call and nothing else, and is taken back like a short method's. 0 for one that is recorded as a wait.
+     */
+    private static int callOf(int what, long[] state) {
+        long calls = ++state[SPAN_CALLS];
+        // Beyond those, the clock is read for one in 64.
+        if (calls <= MOST_CALLS || (calls & 63) == 0) {
+            long now = System.nanoTime();
+            if (now - state[SPAN_BEGAN] > SPAN) {
+                state[SPAN_BEGAN] = now;
+                state[SPAN_CALLS] = calls = 1;
+            }
+        }
+        return calls > MOST_CALLS ? 0x800 | what >>> 4 : 0;
+    }
+
     /** A wait ends; 9 for a lock that was not taken, because the call threw. */
     public static void we(int kind, Object on) {
         if (!ON) {
             return;
         }
         boolean main = Thread.currentThread() == MAIN;
-        long[] state = main ? null : state();
+        long[] state = main ? MAIN_STATE : state();
         if (!main && state[0] == 0) {
             return;
+        }
+        if (kind == BLOCKING) {
+            int call = (int) state[CALLS] & 0xFFF;
+            state[CALLS] >>>= 12;
+            if (call != 0) {
+                o(CALL_IDS | call);
+                return;
+            }
         }
         int id = System.identityHashCode(on);
         boolean waited = !mayBeReady(kind) || popWaiting(state);
@@ -702,23 +760,13 @@ public final class MethodBeat {
         }
     }
 
-    /** {@code state} is null on main. */
     private static void pushWaiting(long[] state, boolean recorded) {
-        long bit = recorded ? 1 : 0;
-        if (state == null) {
-            waiting = waiting << 1 | bit;
-        } else {
-            state[WAITING] = state[WAITING] << 1 | bit;
-        }
+        state[WAITING] = state[WAITING] << 1 | (recorded ? 1 : 0);
     }
 
     private static boolean popWaiting(long[] state) {
-        long bits = state == null ? waiting : state[WAITING];
-        if (state == null) {
-            waiting = bits >>> 1;
-        } else {
-            state[WAITING] = bits >>> 1;
-        }
+        long bits = state[WAITING];
+        state[WAITING] = bits >>> 1;
         return (bits & 1) != 0;
     }
 

@@ -41,7 +41,7 @@ pub use cause::{Cause, Evidence};
 pub use due::{Due, due_to_dumped, due_to_recorded, is_ending};
 pub use dump_summary::{DumpSummary, Wanted as WantedThread};
 pub use dumped_why::MAX_LINKS;
-pub use exceptions::maker;
+pub use exceptions::{maker, mostly_throws};
 pub use id::CauseId;
 pub use json::AnswerJson;
 pub use kind::CauseKind;

@@ -191,13 +191,13 @@ pub(crate) fn publish_until(block: &impl BlockMemory, head: usize) {
 
 /// How many words the block has, if `head` are published and Java may have written more.
 pub(crate) fn end<B: BlockMemory>(block: &B, head: usize) -> usize {
-    let is_method = |index: &usize| {
+    let is_plain = |index: &usize| {
         let word = block.load_word(*index);
         // Where the CPU keeps the order, so must the compiler.
         compiler_fence(Ordering::Acquire);
-        ids::is_method(word::id(word))
+        ids::is_plain(word::id(word))
     };
-    head + (head..B::WORDS).take_while(is_method).count()
+    head + (head..B::WORDS).take_while(is_plain).count()
 }
 
 /// Stores the words of one event behind the first `head` and publishes them; returns the new head. Only the
@@ -355,7 +355,7 @@ fn read<B: BlockMemory>(
         // Where the CPU keeps the order, so must the compiler.
         compiler_fence(Ordering::Acquire);
         // A word that is being retracted may be 0 already, though it was published.
-        let is_there = ids::is_method(word::id(word)) && (head < published || coarse);
+        let is_there = ids::is_plain(word::id(word)) && (head < published || coarse);
         if !is_there || !is_final(word) {
             break;
         }

@@ -396,7 +396,7 @@ impl Writer {
     #[inline]
     fn store(&mut self, event: &Encoded, head: usize, now: u64) {
         let first = event.word(now.wrapping_sub(self.t0));
-        if !event.is_method() {
+        if !event.is_plain() {
             // Before it is published: a copy takes what is above the floor for methods' words.
             self.settle(head + 1 + event.payload().len());
         }

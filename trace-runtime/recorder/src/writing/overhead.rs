@@ -22,6 +22,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use trace_format::ids;
 use trace_format::section::SectionKind;
 use trace_format::sections::overhead::Writer;
 
@@ -233,6 +234,8 @@ impl Control {
     ) {
         let mut found: Vec<(usize, u32)> =
             window.ids.chunk_by(|a, b| a == b).map(|same| (same.len(), same[0])).collect();
+        // A call that blocks stays on: without it nothing would tell that a thread waits.
+        found.retain(|(_, id)| ids::is_method(*id));
         found.sort_unstable_by(|a, b| b.cmp(a));
         // So that the rest takes about half of what it may.
         let keep = u128::from(self.max / 2) * window.ids.len() as u128 / u128::from(percent);

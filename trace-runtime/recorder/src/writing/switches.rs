@@ -13,17 +13,17 @@ const IDS: usize = 1 << 20;
 /// Zero pages until they are written: most are only ever read.
 static OFF: [AtomicU8; IDS] = [const { AtomicU8::new(0) }; IDS];
 
-/// Switches off all ids that are no methods. Before the first event.
+/// Switches off all ids that are neither methods nor calls. Before the first event.
 pub(crate) fn prepare() {
-    for id in (0..ids::METHOD_FIRST).chain(ids::METHOD_LAST + 1..=ids::INVALID) {
+    for id in (0..=ids::INVALID).filter(|id| !ids::is_plain(*id)) {
         byte(id).store(1, Ordering::Relaxed);
     }
 }
 
-/// Whether the method with this id is recorded: it is a method, and not switched off.
+/// Whether the method or call with this id is recorded: it is one, and not switched off.
 #[inline]
 pub(crate) fn is_on(id: u32) -> bool {
-    ids::is_method(id) && byte(id).load(Ordering::Relaxed) == 0
+    ids::is_plain(id) && byte(id).load(Ordering::Relaxed) == 0
 }
 
 /// The bit of a method that the app has switched off, beside those of [`Switch`]: each comes back by its own
@@ -79,11 +79,11 @@ mod tests {
     #[test]
     fn only_methods_can_be_on() {
         prepare();
-        for id in [0, ids::METHOD_LAST + 1, ids::DISPATCH, ids::INVALID] {
+        for id in [0, ids::EVENT_FIRST, ids::DISPATCH, ids::INVALID] {
             assert!(!is_on(id) && !set(id, true) && !is_on(id), "{id:x}");
             assert_eq!(byte(id).load(Ordering::Relaxed), 1, "Java sees this only");
         }
-        assert!(is_on(ids::METHOD_LAST) && is_on(9) && is_on(10));
+        assert!(is_on(ids::EVENT_FIRST - 1) && is_on(9) && is_on(10));
         assert!(set(9, false) && !set(9, false));
         assert!(!is_on(9) && is_on(8) && is_on(10));
         assert!(set(9, true) && is_on(9));

@@ -97,7 +97,7 @@ fn live(memory: &Dying) -> Vec<Did> {
         let mut head = 0;
         for _ in 0..3 {
             let event = event(number).encode();
-            if !event.is_method() {
+            if !event.is_plain() {
                 settle(&block, head + 1 + event.payload().len());
             }
             head = publish(&block, head, event.word(number), event.payload());
