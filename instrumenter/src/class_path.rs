@@ -3,13 +3,12 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::ThreadPool;
 use trace_format::regular_file;
-use zip_archive::{Directory, Entry, Inflater};
+use zip_archive::{Directory, Entry, Inflater, Stored};
 
 use crate::class::class_file::{ClassFile, MAX_CLASS};
 use crate::class_facts::Node;
@@ -47,21 +46,12 @@ impl Jar {
     }
 }
 
-/// Where the compressed bytes of an entry are, and what the directory says about its contents.
-#[derive(Debug)]
-struct Compressed {
-    data: Range<usize>,
-    method: u16,
-    crc: u32,
-    size: u64,
-}
-
 /// A jar of which only the directory is in memory, for a process that is not ours. It is not kept open.
 #[derive(Debug)]
 struct JarOnDisk {
     path: PathBuf,
-    /// Classes by the names of their entries: where their compressed bytes are.
-    classes: HashMap<Box<[u8]>, Compressed>,
+    /// Classes by the names of their entries: where their compressed bytes are, and what the directory says of them.
+    classes: HashMap<Box<[u8]>, (u64, Stored)>,
 }
 
 impl JarOnDisk {
@@ -73,9 +63,8 @@ impl JarOnDisk {
         let directory = Directory::read(&bytes).ok()?;
         let class = |entry: &Entry| {
             let is_class = entry.name_in(&bytes).ends_with(b".class");
-            let is_read = is_class && !entry.is_encrypted() && entry.size <= MAX_CLASS;
-            let (data, method, crc, size) = (entry.data.clone(), entry.method, entry.crc, entry.size);
-            is_read.then(|| (entry.name_in(&bytes).into(), Compressed { data, method, crc, size }))
+            let is_read = is_class && !entry.stored.is_encrypted() && entry.stored.size <= MAX_CLASS;
+            is_read.then(|| (entry.name_in(&bytes).into(), (entry.data.start as u64, entry.stored)))
         };
         let classes = directory.entries.iter().filter_map(class).collect();
         let others = named_by_manifest(path, &bytes, &directory);
@@ -84,12 +73,13 @@ impl JarOnDisk {
 
     /// A file that was replaced meanwhile has other contents there, which its checksum shows.
     fn class(&self, name: &str) -> Option<Vec<u8>> {
-        let Compressed { data, method, crc, size } = self.classes.get(name.as_bytes())?;
-        let mut bytes = vec![0; data.len()];
+        let (at, stored) = self.classes.get(name.as_bytes())?;
+        let mut bytes = vec![0; usize::try_from(stored.compressed).ok()?];
         let (mut file, _) = regular_file::open(&self.path).ok()?;
-        file.seek(SeekFrom::Start(data.start as u64)).ok()?;
+        file.seek(SeekFrom::Start(*at)).ok()?;
         file.read_exact(&mut bytes).ok()?;
-        Some(Inflater::default().contents(*method, *crc, *size, &bytes, MAX_CLASS).ok()?.into_owned())
+        let Stored { method, crc, size, .. } = *stored;
+        Some(Inflater::default().contents(method, crc, size, &bytes, MAX_CLASS).ok()?.into_owned())
     }
 }
 

@@ -168,8 +168,8 @@ impl Archive {
         let data = entry.data_in(&self.bytes);
         Sum {
             first: crc32(data),
-            second: entry.crc,
-            length: data.len() as u64 | u64::from(entry.method) << 48,
+            second: entry.stored.crc,
+            length: data.len() as u64 | u64::from(entry.stored.method) << 48,
         }
     }
 

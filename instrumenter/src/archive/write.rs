@@ -229,7 +229,7 @@ impl Archive {
         let (mut start, mut bytes) = (0, 0);
         for (position, &index) in order.iter().enumerate() {
             let entry = self.directory.entries.get(index);
-            bytes += entry.map_or(0, |entry| entry.size.max(entry.data.len() as u64));
+            bytes += entry.map_or(0, |entry| entry.stored.size.max(entry.stored.compressed));
             if bytes >= CHUNK || position + 1 - start >= CHUNK_ENTRIES {
                 chunks.push(start..position + 1);
                 (start, bytes) = (position + 1, 0);
@@ -290,7 +290,8 @@ impl Archive {
         let label = Label::from_entry(&self.bytes, entry);
         let Some(contents) = contents else { return self.push_copy(index, entry, label, note, out) };
         let (at, deflater) = (out.len() as u64, &mut worker.deflater);
-        let stored = session.clocks.deflate.time(|| push_fresh(&label, entry.flags, contents, deflater, out));
+        let stored =
+            session.clocks.deflate.time(|| push_fresh(&label, entry.stored.flags, contents, deflater, out));
         note.placed.push(Placed { index, at, stored });
     }
 

@@ -55,13 +55,14 @@ impl Inflater {
         entry: &Entry,
         limit: u64,
     ) -> Result<Cow<'a, [u8]>, Unreadable> {
-        if entry.is_encrypted() {
+        let stored = entry.stored;
+        if stored.is_encrypted() {
             return Err(Unreadable::Encrypted);
         }
-        if entry.size > limit {
+        if stored.size > limit {
             return Err(Unreadable::TooLarge(limit));
         }
-        self.contents(entry.method, entry.crc, entry.size, entry.data_in(bytes), limit)
+        self.contents(stored.method, stored.crc, stored.size, entry.data_in(bytes), limit)
     }
 
     /// Returns the contents of `data`, with the method, checksum and size that the directory gives it. At most `limit` bytes

@@ -12,8 +12,8 @@
 use core::ops::Range;
 
 use crate::records::{
-    Attributes, CENTRAL, CENTRAL_LENGTH, CentralHeader, ENCRYPTED, END_LENGTH, EndRecord, LOCAL_LENGTH,
-    Malformed, end_records, likeliest_end, local_lengths, malformed,
+    Attributes, CENTRAL, CENTRAL_LENGTH, CentralHeader, END_LENGTH, EndRecord, LOCAL_LENGTH, Malformed,
+    Stored, end_records, likeliest_end, local_lengths, malformed,
 };
 
 /// An entry. Ranges are positions in the archive; sizes are in bytes.
@@ -21,16 +21,8 @@ use crate::records::{
 pub struct Entry {
     #[allow(missing_docs)]
     pub attributes: Attributes,
-    /// "Version needed to extract".
-    pub needed: u16,
-    /// General purpose flags.
-    pub flags: u16,
-    /// The compression method.
-    pub method: u16,
-    /// CRC-32 of the contents.
-    pub crc: u32,
-    /// Size of the contents, as the archive claims it.
-    pub size: u64,
+    #[allow(missing_docs)]
+    pub stored: Stored,
     /// Name in the central header.
     pub name: Range<usize>,
     /// Extra fields of the central header.
@@ -48,12 +40,6 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Returns whether the flags say that the data is encrypted.
-    #[must_use]
-    pub fn is_encrypted(&self) -> bool {
-        self.flags & ENCRYPTED != 0
-    }
-
     /// Returns the name, in the archive that it was read from.
     #[must_use]
     pub fn name_in<'a>(&self, archive: &'a [u8]) -> &'a [u8] {
@@ -189,17 +175,13 @@ fn central_header(bytes: &[u8], at: usize, central: &Central) -> Result<(Entry, 
     let (local_name, local_extra) = lengths.ok_or_else(|| wrong("no local header of an entry"))?;
     let local_name = local_at + LOCAL_LENGTH..local_at + LOCAL_LENGTH + local_name;
     let local_extra = local_name.end..local_name.end + local_extra;
-    let length = usize::try_from(header.compressed).ok();
+    let length = usize::try_from(header.stored.compressed).ok();
     let data_end = length.and_then(|length| local_extra.end.checked_add(length));
     let data_end = data_end.filter(|&end| end <= central.start);
     let data_end = data_end.ok_or_else(|| wrong("an entry extends into the directory"))?;
     let entry = Entry {
         attributes: header.attributes,
-        needed: header.needed,
-        flags: header.flags,
-        method: header.method,
-        crc: header.crc,
-        size: header.size,
+        stored: header.stored,
         data: local_extra.end..data_end,
         name,
         extra,

@@ -3,7 +3,7 @@
 use crate::directory::Entry;
 use crate::fields::{push_others, push_zip64};
 use crate::records::{
-    Attributes, CENTRAL, DEFLATED, DESCRIPTOR, ENCRYPTED, END, LOCAL, UTF8, ZIP64_END, ZIP64_LOCATOR,
+    Attributes, CENTRAL, DEFLATED, DESCRIPTOR, END, LOCAL, Stored, UTF8, ZIP64_END, ZIP64_LOCATOR,
 };
 
 /// The largest value of a 32-bit field, which means "see the zip64 field".
@@ -17,38 +17,15 @@ const NEEDED_STORED: u16 = 10;
 /// 1980-01-01 00:00, the first valid time, for entries without one.
 const FIRST_DAY: [u8; 4] = [0, 0, 0x21, 0];
 
-/// How the data of a written entry is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stored {
-    /// General purpose flags.
-    pub flags: u16,
-    /// The compression method.
-    pub method: u16,
-    /// "Version needed to extract"; with 64-bit sizes at least 4.5 is written.
-    pub needed: u16,
-    /// CRC-32 of the contents.
-    pub crc: u32,
-    /// Size of the data, in bytes.
-    pub compressed: u64,
-    /// Size of the contents, in bytes.
-    pub size: u64,
-}
-
 impl Stored {
     /// Describes data that is copied from an archive, still compressed.
     #[must_use]
     pub fn copied(entry: &Entry) -> Self {
         // Checksum and sizes are known now. An encrypted entry keeps its descriptor, because with the flag its first
         // bytes are checked against the time and not against the checksum.
-        let flags = if entry.is_encrypted() { entry.flags } else { entry.flags & !DESCRIPTOR };
-        Self {
-            flags,
-            method: entry.method,
-            needed: entry.needed,
-            crc: entry.crc,
-            compressed: entry.data.len() as u64,
-            size: entry.size,
-        }
+        let stored = entry.stored;
+        let flags = if stored.is_encrypted() { stored.flags } else { stored.flags & !DESCRIPTOR };
+        Self { flags, ..stored }
     }
 
     /// Describes new data for an entry with these flags.
@@ -63,7 +40,7 @@ impl Stored {
     }
 
     fn has_descriptor(&self) -> bool {
-        self.flags & DESCRIPTOR != 0 && self.flags & ENCRYPTED != 0
+        self.flags & DESCRIPTOR != 0 && self.is_encrypted()
     }
 
     /// Appends the fields that local and central headers share, up to the sizes.

@@ -28,10 +28,10 @@ mod signature;
 pub use codec::{Deflater, Inflater, Unreadable, crc32};
 pub use directory::{Central, Directory, Entry};
 pub use fields::{Extra, ZIP64, u16_at, u32_at, u64_at};
-pub use headers::{Label, Stored, push_central, push_end, push_local};
+pub use headers::{Label, push_central, push_end, push_local};
 pub use listing::{Listed, Listing, Unlisted};
 pub use records::{
-    Attributes, DEFLATED, DESCRIPTOR, END, LOCAL_LENGTH, Malformed, STORED, UTF8, end_records,
+    Attributes, DEFLATED, DESCRIPTOR, END, LOCAL_LENGTH, Malformed, STORED, Stored, UTF8, end_records,
 };
 pub use signature::is_signature;
 

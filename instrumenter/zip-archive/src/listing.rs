@@ -7,8 +7,8 @@ use core::iter;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use crate::records::{
-    CENTRAL, CentralHeader, ENCRYPTED, END_LENGTH, EndRecord, LOCAL_LENGTH, Malformed, likeliest_end,
-    local_lengths, malformed,
+    CENTRAL, CentralHeader, END_LENGTH, EndRecord, LOCAL_LENGTH, Malformed, likeliest_end, local_lengths,
+    malformed,
 };
 
 /// Why an archive cannot be listed: the end of a sentence that names it.
@@ -103,10 +103,10 @@ impl Listing {
         Listed {
             name: header.name,
             time: header.attributes.time,
-            is_encrypted: header.flags & ENCRYPTED != 0,
-            method: header.method,
-            compressed: header.compressed,
-            size: header.size,
+            is_encrypted: header.stored.is_encrypted(),
+            method: header.stored.method,
+            compressed: header.stored.compressed,
+            size: header.stored.size,
             local_at: header.local.saturating_add(self.shift),
         }
     }

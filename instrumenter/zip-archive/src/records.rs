@@ -42,7 +42,7 @@ const ZIP64_END_LENGTH: usize = 56;
 const ZIP64_LOCATOR_LENGTH: usize = 20;
 
 /// Flag: the data is encrypted.
-pub(crate) const ENCRYPTED: u16 = 1;
+const ENCRYPTED: u16 = 1;
 /// Flag: checksum and sizes follow the data.
 pub const DESCRIPTOR: u16 = 1 << 3;
 /// Flag: name and comment are UTF-8.
@@ -178,15 +178,35 @@ pub struct Attributes {
     pub external: u32,
 }
 
+/// How the data of an entry is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// General purpose flags.
+    pub flags: u16,
+    /// The compression method.
+    pub method: u16,
+    /// "Version needed to extract"; with 64-bit sizes at least 4.5 is written.
+    pub needed: u16,
+    /// CRC-32 of the contents.
+    pub crc: u32,
+    /// Size of the data, in bytes.
+    pub compressed: u64,
+    /// Size of the contents, in bytes; of an entry that was read, as the archive claims it.
+    pub size: u64,
+}
+
+impl Stored {
+    /// Returns whether the flags say that the data is encrypted.
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        self.flags & ENCRYPTED != 0
+    }
+}
+
 /// The central header of an entry. Sizes and the offset are those of the zip64 field, if it has them.
 pub(crate) struct CentralHeader<'a> {
     pub(crate) attributes: Attributes,
-    pub(crate) needed: u16,
-    pub(crate) flags: u16,
-    pub(crate) method: u16,
-    pub(crate) crc: u32,
-    pub(crate) compressed: u64,
-    pub(crate) size: u64,
+    pub(crate) stored: Stored,
     /// The recorded position of the local header.
     pub(crate) local: u64,
     pub(crate) name: &'a [u8],
@@ -207,7 +227,7 @@ impl<'a> CentralHeader<'a> {
         let (mut header, disk) = Self::fields(bytes).ok_or("a central header is truncated")?;
         if let Some(mut large) = zip64(header.extra) {
             // Contains only the values that do not fit above, in this order.
-            for value in [&mut header.size, &mut header.compressed, &mut header.local] {
+            for value in [&mut header.stored.size, &mut header.stored.compressed, &mut header.local] {
                 if *value == 0xFFFF_FFFF {
                     *value = u64_at(large, 0).ok_or("a zip64 field is truncated")?;
                     large = large.get(8..).unwrap_or_default();
@@ -229,19 +249,15 @@ impl<'a> CentralHeader<'a> {
             internal: u16_at(bytes, 36)?,
             external: u32_at(bytes, 38)?,
         };
-        let header = Self {
-            attributes,
+        let stored = Stored {
             needed: u16_at(bytes, 6)?,
             flags: u16_at(bytes, 8)?,
             method: u16_at(bytes, 10)?,
             crc: u32_at(bytes, 16)?,
             compressed: u32_at(bytes, 20)?.into(),
             size: u32_at(bytes, 24)?.into(),
-            local: u32_at(bytes, 42)?.into(),
-            name,
-            extra,
-            comment,
         };
+        let header = Self { attributes, stored, local: u32_at(bytes, 42)?.into(), name, extra, comment };
         Some((header, u16_at(bytes, 34)?))
     }
 

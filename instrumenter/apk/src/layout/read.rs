@@ -25,11 +25,12 @@ pub fn read(apk: &[u8]) -> Result<Vec<Entry<'_>>, Malformed> {
         if apk.get(entry.local_name.clone()) != Some(entry.name_in(apk)) {
             return Err(wrong("the name in a local header differs from the directory's"));
         }
-        let size = u32::try_from(entry.size).map_err(|_| wrong("an entry has more than 4 GiB"))?;
+        let stored = entry.stored;
+        let size = u32::try_from(stored.size).map_err(|_| wrong("an entry has more than 4 GiB"))?;
         let data =
-            Data::Copied { method: entry.method, crc: entry.crc, size, bytes: entry.data_in(apk).into() };
-        let read = Entry::from_label(&Label::from_entry(apk, entry), entry.flags, data);
-        Ok(Entry { needed: entry.needed, ..read })
+            Data::Copied { method: stored.method, crc: stored.crc, size, bytes: entry.data_in(apk).into() };
+        let read = Entry::from_label(&Label::from_entry(apk, entry), stored.flags, data);
+        Ok(Entry { needed: stored.needed, ..read })
     });
     read.collect()
 }
