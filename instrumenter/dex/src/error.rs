@@ -1,6 +1,6 @@
 //! Why a dex file cannot be read or written.
 
-/// Bytes that are not a valid dex file.
+/// Bytes that are not a valid dex file. The readers of class files and of manifests have the same errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} (at byte {at})")]
 pub struct Malformed {
@@ -11,6 +11,13 @@ pub struct Malformed {
 }
 
 impl Malformed {
+    /// Says `what` is wrong at the offset `at`.
+    #[inline]
+    #[must_use]
+    pub const fn new(at: usize, what: &'static str) -> Self {
+        Self { at, what }
+    }
+
     /// Refuses a file in which something `is_so` that must not be.
     #[inline]
     pub fn when(is_so: bool, at: usize, what: &'static str) -> Result<(), Self> {

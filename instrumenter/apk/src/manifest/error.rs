@@ -1,25 +1,6 @@
 //! Why a manifest cannot be read or edited.
 
-/// Bytes that are not a valid manifest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} (at byte {at})")]
-pub struct Malformed {
-    /// Offset in the manifest, in bytes.
-    pub at: usize,
-    /// What is wrong there.
-    pub what: &'static str,
-}
-
-impl Malformed {
-    pub(crate) fn new(at: usize, what: &'static str) -> Self {
-        Self { at, what }
-    }
-
-    /// Refuses a file in which something `is_so` that must not be.
-    pub(crate) fn when(is_so: bool, at: usize, what: &'static str) -> Result<(), Self> {
-        if is_so { Err(Self { at, what }) } else { Ok(()) }
-    }
-}
+pub use dex::Malformed;
 
 /// Why a manifest cannot be read or edited.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
