@@ -73,7 +73,7 @@ impl Table {
 }
 
 /// Calls `each` with every line, without its end. A line that is longer than the buffer is cut.
-pub(super) fn for_each_line(mut file: impl Read, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+fn for_each_line(mut file: impl Read, mut each: impl FnMut(&[u8])) -> io::Result<()> {
     let mut buffer = [0u8; 8192];
     let mut filled = 0;
     let mut rest_of_a_cut_line = false;

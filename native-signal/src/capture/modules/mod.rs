@@ -8,12 +8,13 @@ mod elf;
 mod rows;
 
 use super::memory;
-use super::stacks::{Line, for_each_line};
+use super::stacks::Line;
 use crate::clock::boottime_ns;
 use elf::Module;
 use rows::Rows;
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::io::Read as _;
 use trace_format::sections::native_modules::{Mapping, NativeModules};
 
 /// The most words of a stack that count: those that may be return addresses.
@@ -27,7 +28,11 @@ const MAX_IMAGE: u64 = 64 << 10;
 /// At most 2,048 distinct words that point into executable memory count. For the worker's thread: it reads `/proc/self/maps`, and allocates.
 pub fn modules(words: impl Iterator<Item = u64>) -> NativeModules {
     let mut found = NativeModules { at: boottime_ns(), ..NativeModules::default() };
-    let Some(maps) = Maps::read() else { return found };
+    let Ok(mut file) = File::open("/proc/self/maps") else { return found };
+    let mut text = Vec::new();
+    // What was read before an error is right.
+    let _ = file.read_to_end(&mut text);
+    let maps = Maps(text.split(|&byte| byte == b'\n').filter_map(Line::parse).collect());
     let mut rows = Rows::default();
     let mut known: Vec<(usize, Option<Module>)> = Vec::new();
     for address in maps.code(words) {
@@ -49,37 +54,9 @@ pub fn modules(words: impl Iterator<Item = u64>) -> NativeModules {
     found
 }
 
-/// A mapping that stays after its line.
-struct Owned {
-    start: u64,
-    end: u64,
-    is_executable: bool,
-    offset: u64,
-    inode: u64,
-    name: Vec<u8>,
-}
+struct Maps<'a>(Vec<Line<'a>>);
 
-struct Maps(Vec<Owned>);
-
-impl Maps {
-    fn read() -> Option<Self> {
-        let mut lines = Vec::new();
-        // What was read before an error is right.
-        let _ = for_each_line(File::open("/proc/self/maps").ok()?, |line| {
-            if let Some(line) = Line::parse(line) {
-                lines.push(Owned {
-                    start: line.start,
-                    end: line.end,
-                    is_executable: line.rights[2] == b'x',
-                    offset: line.offset,
-                    inode: line.inode,
-                    name: line.name.to_vec(),
-                });
-            }
-        });
-        Some(Maps(lines))
-    }
-
+impl Maps<'_> {
     /// The addresses of code among the words, without the bits that are no part of an address.
     fn code(&self, words: impl Iterator<Item = u64>) -> BTreeSet<u64> {
         let mut code = BTreeSet::new();
@@ -109,7 +86,7 @@ impl Maps {
         let at = after.checked_sub(1)?;
         // A return address may be the one behind the last call of a mapping.
         let line = self.0.get(at)?;
-        (line.is_executable && address < line.end).then_some(at)
+        (line.rights[2] == b'x' && address < line.end).then_some(at)
     }
 
     /// Adds an executable mapping, and returns its module if it has one.
@@ -126,7 +103,7 @@ impl Maps {
         {
             found.images.push((line.start, image));
         }
-        let mut path = String::from_utf8_lossy(&line.name).into_owned();
+        let mut path = String::from_utf8_lossy(line.name).into_owned();
         let inside = header.map_or(0, |header| self.0[header].offset);
         if inside != 0 {
             // A library in an APK.
@@ -153,7 +130,7 @@ impl Maps {
         /// Mappings of one library, and of gaps between them.
         const MAX_MAPPINGS: usize = 64;
         let line = &self.0[at];
-        let same = |other: &Owned| (other.inode, &other.name) == (line.inode, &line.name);
+        let same = |other: &Line<'_>| (other.inode, other.name) == (line.inode, line.name);
         let below = (0..=at).rev().take(MAX_MAPPINGS).filter(|&place| same(&self.0[place]));
         below.into_iter().find_map(|place| {
             let module = Module::read(self.0[place].start, &memory::bytes)?;
@@ -163,7 +140,7 @@ impl Maps {
 }
 
 /// Whether a mapping holds generated code: that of ART or of a JVM, which has no file, or one that exists in memory only.
-fn is_generated(line: &Owned) -> bool {
+fn is_generated(line: &Line<'_>) -> bool {
     let has = |part: &str| line.name.windows(part.len()).any(|window| window == part.as_bytes());
     line.inode == 0 && !line.name.starts_with(b"/")
         || has("jit-cache")
@@ -175,16 +152,11 @@ fn is_generated(line: &Owned) -> bool {
 mod tests {
     use super::*;
 
+    const LINE: Line<'static> = Line { start: 0, end: 1, rights: b"r-xp", offset: 0, inode: 0, name: b"" };
+
     #[test]
     fn generated_code_has_no_file() {
-        let line = |inode, name: &str| Owned {
-            start: 0,
-            end: 1,
-            is_executable: true,
-            offset: 0,
-            inode,
-            name: name.into(),
-        };
+        let line = |inode, name: &'static str| Line { inode, name: name.as_bytes(), ..LINE };
         for (inode, name) in [
             (0, ""),
             (0, "[anon:dalvik-jit-code-cache]"),
@@ -198,14 +170,7 @@ mod tests {
 
     #[test]
     fn many_words_are_bounded() {
-        let maps = Maps(vec![Owned {
-            start: 0x1000,
-            end: 0x900_0000,
-            is_executable: true,
-            offset: 0,
-            inode: 0,
-            name: vec![],
-        }]);
+        let maps = Maps(vec![Line { start: 0x1000, end: 0x900_0000, ..LINE }]);
         assert_eq!(maps.code(0..0x100_0000).len(), MAX_WORDS);
         assert_eq!(maps.code([0x1000, 0x1000, 0xfff, 0x900_0000].into_iter()).len(), 1);
     }
