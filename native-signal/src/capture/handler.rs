@@ -10,7 +10,7 @@ use crate::clock::boottime_ns;
 use nix::errno::Errno;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
-use trace_format::native_slot::{MAX_STACK, Machine, at, flags, state};
+use trace_format::native_slot::{MAX_STACK, at, flags, state};
 
 /// What `sigaction` installs. `scripts/prove native-capture` finds its instructions by this name.
 pub(super) extern "C" fn on_native_capture(
@@ -145,9 +145,3 @@ unsafe fn copy_words(from: usize, to: *mut u8, length: usize) -> usize {
     }
     words * size_of::<usize>()
 }
-
-/// The number of this machine for a slot; `install` has refused others.
-pub(super) const MACHINE: u8 = match Machine::HERE {
-    Some(machine) => machine as u8,
-    None => 0,
-};

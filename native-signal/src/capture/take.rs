@@ -6,7 +6,7 @@ use super::request::REQUEST;
 use super::slot::Slot;
 use super::stacks::{Range, TABLE};
 use super::thread::{Place, Thread, kernel_function, place, thread};
-use super::{Taken, calls, handler, memory, mutex, numbers};
+use super::{Taken, calls, memory, mutex, numbers};
 use crate::clock::boottime_ns;
 use crate::task;
 use nix::errno::Errno;
@@ -93,7 +93,8 @@ impl Asking<'_> {
         slot.store(at::TID, self.tid as u32);
         slot.store(at::ASKED, boottime_ns());
         slot.store(at::FILLED, 0u64);
-        slot.store(at::MACHINE, handler::MACHINE);
+        // `install` has refused other machines.
+        slot.store(at::MACHINE, Machine::HERE.map_or(0, |machine| machine as u8));
         slot.store(at::REASON, reason as u8);
         REQUEST.by_kernel.store(kernel::checks_tags(), Ordering::Relaxed);
         REQUEST.slot.store(slot.memory().as_ptr(), Ordering::Relaxed);
