@@ -1,9 +1,31 @@
-//! Errors of installing the sensor, each with what to do.
+//! Errors of installing the sensor, each with what to do, and what the kernel refuses.
 
 use crate::poller;
 use nix::errno::Errno;
 use std::io;
 use thiserror::Error;
+
+/// A call that the kernel refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{call}: {}", Errno::from_raw(*errno))]
+pub struct OsError {
+    /// What was asked for.
+    pub call: &'static str,
+    /// The kernel's answer.
+    pub errno: i32,
+}
+
+impl OsError {
+    /// Makes an error of the answer to `call`.
+    pub(crate) fn of(call: &'static str) -> impl Fn(Errno) -> Self + Copy {
+        move |errno| Self { call, errno: errno as i32 }
+    }
+
+    /// Makes an error of what the standard library says of `call`.
+    pub(crate) fn of_io(call: &'static str) -> impl Fn(io::Error) -> Self {
+        move |error| Self { call, errno: error.raw_os_error().unwrap_or(0) }
+    }
+}
 
 /// Why [`crate::install`] did nothing.
 #[derive(Debug, Error)]
@@ -18,13 +40,8 @@ pub enum InstallError {
     )]
     ForkedChild,
     /// The kernel refused.
-    #[error("{call}: {}", Errno::from_raw(*errno))]
-    Os {
-        /// What was asked for.
-        call: &'static str,
-        /// Its answer.
-        errno: i32,
-    },
+    #[error(transparent)]
+    Os(#[from] OsError),
     /// The thread could not be started.
     #[error("cannot start the thread {}: {}", poller::NAME, .0)]
     Thread(#[source] io::Error),

@@ -121,7 +121,7 @@ pub use ask::{AskError, ask_for_dump};
 pub use clock::boottime_ns;
 pub use displaced::Displaced;
 pub use elf::ElfError;
-pub use error::{InstallError, OpenError};
+pub use error::{InstallError, OpenError, OsError};
 pub use judge::{
     Confidence, ErrorPolls, ErrorState, ErrorVote, Evidence, Head, Identity, Judge, Judgement, Outcome,
     Policy, ProcessInError, Reason, Sender, Trigger,

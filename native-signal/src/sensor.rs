@@ -1,7 +1,7 @@
 //! The API of the sensor: install, query, uninstall.
 
 use crate::displaced::Displaced;
-use crate::error::{InstallError, OpenError};
+use crate::error::{InstallError, OpenError, OsError};
 use crate::mode::{Mode, PassiveReason, Uninstalled};
 use crate::passive_watch::PassiveWatch;
 use crate::poller;
@@ -10,7 +10,6 @@ use crate::rescue::Rescue;
 use crate::sensed::Sensed;
 use crate::shared::{CHAIN, Shared};
 use crate::{catcher, fork, handler, mask, task};
-use nix::errno::Errno;
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -102,7 +101,7 @@ fn install_and_listen(config: Config, on_sensed: Option<poller::Observer>) -> Re
         // Our handler is in the chain and keeps its place, even behind a later one: installing it on top of that one, which may
         // chain to us, would close a cycle. But if it was removed since it is in no chain.
         true => Action::current().ok().filter(|action| !action.is_handler()),
-        false => Some(Action::current().map_err(os("sigaction"))?),
+        false => Some(Action::current().map_err(OsError::of("sigaction"))?),
     };
     // If a previous handler is called, our thread searches for the catcher later: HotSpot has no Signal Catcher,
     // and every thread's name would have to be read.
@@ -112,10 +111,7 @@ fn install_and_listen(config: Config, on_sensed: Option<poller::Observer>) -> Re
         {
             None
         }
-        _ => catcher::find(0).map_err(|error| InstallError::Os {
-            call: "reading /proc/self/task",
-            errno: error.raw_os_error().unwrap_or(0),
-        })?,
+        _ => catcher::find(0).map_err(OsError::of_io("reading /proc/self/task"))?,
     };
     if let Some(reason) = previous.as_ref().and_then(|previous| reason_to_stay_out(previous, catcher)) {
         return Ok(Sensor { installed: None, passive: Some(reason) });
@@ -164,7 +160,7 @@ fn install_and_listen(config: Config, on_sensed: Option<poller::Observer>) -> Re
             }
             Err(errno) => {
                 installed.stop();
-                return Err(os("sigaction")(errno));
+                return Err(OsError::of("sigaction")(errno).into());
             }
         }
     }
@@ -216,10 +212,6 @@ pub fn close_in_this_thread() -> bool {
     let _ = mask::only_sigquit().thread_block();
     shared.opened.store(0, Ordering::Release);
     true
-}
-
-fn os(call: &'static str) -> impl Fn(Errno) -> InstallError {
-    move |errno| InstallError::Os { call, errno: errno as i32 }
 }
 
 fn reason_to_stay_out(previous: &Action, catcher: Option<i32>) -> Option<PassiveReason> {

@@ -1,6 +1,6 @@
 //! Why a capture is not possible.
 
-use nix::errno::Errno;
+use crate::error::OsError;
 use thiserror::Error;
 
 /// Why [`super::Capture::install`] did nothing.
@@ -26,13 +26,8 @@ pub enum CaptureError {
     #[error("native stacks are not supported on this CPU")]
     Machine,
     /// The kernel refused.
-    #[error("{call}: {}", Errno::from_raw(*errno))]
-    Os {
-        /// What was asked for.
-        call: &'static str,
-        /// Its answer.
-        errno: i32,
-    },
+    #[error(transparent)]
+    Os(#[from] OsError),
 }
 
 /// Why [`super::Capture::take`] copied nothing.
@@ -64,11 +59,6 @@ pub enum Refusal {
     #[error("forked from the process that installed the handler")]
     ForkedChild,
     /// The kernel refused.
-    #[error("{call}: {}", Errno::from_raw(*errno))]
-    Os {
-        /// What was asked for.
-        call: &'static str,
-        /// Its answer.
-        errno: i32,
-    },
+    #[error(transparent)]
+    Os(#[from] OsError),
 }

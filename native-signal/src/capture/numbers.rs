@@ -12,6 +12,7 @@
 
 use super::error::CaptureError;
 use super::{handler, kernel};
+use crate::error::OsError;
 use crate::mask;
 use nix::errno::Errno;
 
@@ -50,7 +51,7 @@ fn candidates(min: i32, max: i32) -> impl Iterator<Item = i32> {
 
 /// Installs the handler if the signal has the default action; false if it has another.
 fn put(signal: i32) -> Result<bool, CaptureError> {
-    let os = |errno: Errno| CaptureError::Os { call: "sigaction", errno: errno as i32 };
+    let os = OsError::of("sigaction");
     if kernel::handler_of(signal).map_err(os)? != libc::SIG_DFL {
         return Ok(false);
     }

@@ -8,6 +8,7 @@ use super::stacks::{Range, TABLE};
 use super::thread::{Place, Thread, kernel_function, place, thread};
 use super::{Taken, calls, memory, mutex, numbers};
 use crate::clock::boottime_ns;
+use crate::error::OsError;
 use crate::task;
 use nix::errno::Errno;
 use std::sync::atomic::Ordering;
@@ -127,14 +128,15 @@ impl Asking<'_> {
     }
 
     fn thread(&self) -> Result<Option<Thread>, Refusal> {
-        thread(self.tid).map_err(os("/proc/self/task/TID/stat"))
+        Ok(thread(self.tid).map_err(OsError::of_io("/proc/self/task/TID/stat"))?)
     }
 
     /// Decides how the thread is captured, by what it does now.
     fn way(&self) -> Result<Way, Refusal> {
         let place = place(self.tid)?;
-        let status =
-            task::status(self.tid).map_err(os("/proc/self/task/TID/status"))?.ok_or(Refusal::NoThread)?;
+        let status = task::status(self.tid)
+            .map_err(OsError::of_io("/proc/self/task/TID/status"))?
+            .ok_or(Refusal::NoThread)?;
         let may_signal = status.is_open(self.signal);
         let sleeps = status.state == 'S';
         match place {
@@ -197,7 +199,7 @@ impl Asking<'_> {
         slot.store(at::FLAGS, found);
         slot.store(at::FILLED, boottime_ns());
         // The bytes are of one moment if the thread is where it was, and has not left the CPU since, as it does when it sleeps again.
-        let status = task::status(self.tid).map_err(os("/proc/self/task/TID/status"))?;
+        let status = task::status(self.tid).map_err(OsError::of_io("/proc/self/task/TID/status"))?;
         if status.is_none_or(|status| status.sleeps != sleeps)
             || place(self.tid)? != (Place::Blocked { call, sp, pc })
         {
@@ -215,7 +217,7 @@ impl Asking<'_> {
             REQUEST.withdraw(number);
             return Err(match errno {
                 Errno::ESRCH => Refusal::NoThread,
-                errno => Refusal::Os { call: "rt_tgsigqueueinfo", errno: errno as i32 },
+                errno => OsError::of("rt_tgsigqueueinfo")(errno).into(),
             });
         }
         if !self.wait(self.until) && (REQUEST.withdraw(number) || !REQUEST.is_done(number)) {
@@ -245,7 +247,7 @@ impl Asking<'_> {
                 return Err(if ended {
                     Refusal::NoThread
                 } else {
-                    Refusal::Os { call: "timer_create", errno: errno as i32 }
+                    OsError::of("timer_create")(errno).into()
                 });
             }
         };
@@ -325,7 +327,7 @@ impl Asking<'_> {
                 1
             }
             // SAFETY: as above.
-            None => unsafe { TABLE.fill() }.map_err(os("/proc/self/maps"))?,
+            None => unsafe { TABLE.fill() }.map_err(OsError::of_io("/proc/self/maps"))?,
         };
         Ok(())
     }
@@ -351,8 +353,4 @@ impl Asking<'_> {
             }
         }
     }
-}
-
-fn os(call: &'static str) -> impl Fn(std::io::Error) -> Refusal {
-    move |error| Refusal::Os { call, errno: error.raw_os_error().unwrap_or(0) }
 }

@@ -2,7 +2,7 @@
 
 use super::target::Target;
 use crate::elf::ElfError;
-use nix::errno::Errno;
+use crate::error::OsError;
 use std::io;
 use thiserror::Error;
 
@@ -42,13 +42,8 @@ pub enum HookError {
     #[error("the object's slot of write leads nowhere yet; try again")]
     Unresolved,
     /// The kernel refused.
-    #[error("{call}: {}", Errno::from_raw(*errno))]
-    Os {
-        /// The system call.
-        call: &'static str,
-        /// Its error.
-        errno: i32,
-    },
+    #[error(transparent)]
+    Os(#[from] OsError),
     /// `/proc` could not be read, or the thread that passes on the text could not be started.
     #[error("{0}")]
     Io(#[source] io::Error),
@@ -65,11 +60,6 @@ pub enum UnhookError {
     #[error("the protection of the slot's page cannot be read; the hook stays and passes on")]
     Protection,
     /// The kernel refused.
-    #[error("{call}: {}; the hook stays and passes on", Errno::from_raw(*errno))]
-    Os {
-        /// The system call.
-        call: &'static str,
-        /// Its error.
-        errno: i32,
-    },
+    #[error("{0}; the hook stays and passes on")]
+    Os(OsError),
 }

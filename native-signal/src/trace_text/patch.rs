@@ -115,7 +115,7 @@ impl Patch {
                     continue;
                 }
                 result = Err(match error {
-                    HookError::Os { call, errno } => UnhookError::Os { call, errno },
+                    HookError::Os(error) => UnhookError::Os(error),
                     HookError::Unresolved => UnhookError::Displaced,
                     _ => UnhookError::Protection,
                 });

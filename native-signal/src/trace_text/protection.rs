@@ -2,6 +2,7 @@
 
 use super::error::HookError;
 use crate::capture::Line;
+use crate::error::OsError;
 use nix::errno::Errno;
 use std::{fs, io};
 
@@ -29,7 +30,7 @@ pub(super) fn set(address: usize, protection: i32) -> Result<(), HookError> {
     // SAFETY: the page is part of a loaded object that holds a slot; the callers only add the right to write to what
     // it has, or take it away again, so no thread that could read or run it before is affected.
     if unsafe { libc::mprotect(start as *mut libc::c_void, page, protection) } != 0 {
-        return Err(HookError::Os { call: "mprotect", errno: Errno::last_raw() });
+        return Err(OsError { call: "mprotect", errno: Errno::last_raw() }.into());
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::art::{
 };
 use super::driver::Subject;
 use super::page::{Page, nap, wait_until};
-use native_signal::{Config, InstallError, Mode, PassiveReason};
+use native_signal::{Config, InstallError, Mode, OsError, PassiveReason};
 use std::sync::atomic::Ordering;
 use std::thread;
 
@@ -317,7 +317,7 @@ fn simulate_no_descriptor(page: &'static Page) {
     for free in 0..8 {
         let install = native_signal::install(Config::default(), Box::new(|_| {}));
         match install {
-            Err(InstallError::Os { errno, .. }) => {
+            Err(InstallError::Os(OsError { errno, .. })) => {
                 assert_eq!(errno, libc::EMFILE, "{free} free");
                 assert!(blocks(libc::SIGQUIT));
             }
