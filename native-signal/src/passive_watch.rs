@@ -21,11 +21,6 @@ pub struct PassiveWatch {
 }
 
 impl PassiveWatch {
-    /// A watch that has seen nothing yet.
-    pub fn new() -> Self {
-        PassiveWatch::default()
-    }
-
     /// The main thread is still stalled. Checks at the first call of a stall, and at every call a second or
     /// more after the last check.
     ///

@@ -73,10 +73,6 @@ impl Action {
         self.0.sa_sigaction
     }
 
-    pub(crate) fn is_same_handler(&self, other: &Action) -> bool {
-        self.0.sa_sigaction == other.0.sa_sigaction
-    }
-
     /// Calls the handler as the kernel would. Nothing happens for the default and for ignore.
     ///
     /// # Safety

@@ -154,7 +154,7 @@ fn install_and_listen(config: Config, on_sensed: Option<poller::Observer>) -> Re
             Ok(found) => {
                 chain.has_ours = true;
                 // Other code installed a handler since the check: that handler must be called.
-                if found.is_handler() && !found.is_same_handler(&expected) {
+                if found.is_handler() && found.address() != expected.address() {
                     shared.set_previous(Some(found));
                 }
             }
@@ -315,7 +315,7 @@ impl Sensor {
 
     /// A watch over the catcher if the sensor is passive; `None` if it senses.
     pub fn passive_watch(&self) -> Option<PassiveWatch> {
-        matches!(self.mode(), Mode::Passive { .. }).then(PassiveWatch::new)
+        matches!(self.mode(), Mode::Passive { .. }).then(PassiveWatch::default)
     }
 
     /// Stops sensing: the thread ends, and the previous action is restored if ours is still the current one

@@ -170,7 +170,7 @@ fn simulate_watch(page: &'static Page) {
     page.wait_allowed(2);
     wait_until("a check of the catcher", check);
     // Signals between two stalls are not reported.
-    let mut rested = PassiveWatch::new();
+    let mut rested = PassiveWatch::default();
     assert!(!rested.tick(1));
     rested.rest();
     page.reach(2);
