@@ -4,6 +4,8 @@
 //! sign-in), firebase.google.com (App Check, API keys), developers.facebook.com (key hashes), developers.weixin.qq.com (app
 //! signature). Class names are those of the libraries as published; an app whose shrinker renamed them is not recognised by them.
 
+use std::collections::BTreeSet;
+
 use super::{Evidence, Facts, Finding, Severity};
 
 /// A service that knows the app by its certificate.
@@ -125,7 +127,7 @@ pub(super) fn findings(evidence: &Evidence<'_>) -> Vec<Finding> {
         );
         all.push(Finding { severity: Severity::Breaks, subject: "sharedUserId".to_owned(), text });
     }
-    let readers: Vec<String> = referrers(evidence, READS_CERTIFICATE);
+    let readers = referrers(evidence, READS_CERTIFICATE);
     if let Some(first) = readers.first() {
         let text = format!(
             "{first}{} reads the certificates of packages. If it compares the app's own, the traced app, which has another key, \
@@ -137,7 +139,7 @@ pub(super) fn findings(evidence: &Evidence<'_>) -> Vec<Finding> {
     let opens = referrers(evidence, READS_OWN_FILE);
     let sums = referrers(evidence, COMPUTES_CHECKSUM);
     // Both in one class; each by itself is in most apps.
-    let checks: Vec<&String> = opens.iter().filter(|class| sums.binary_search(class).is_ok()).collect();
+    let checks: Vec<&String> = opens.intersection(&sums).collect();
     if let Some(first) = checks.first() {
         let text = format!(
             "{first}{} locates the app's own APK and computes checksums. If it compares them with the original's, the traced app \
@@ -157,13 +159,9 @@ fn others(count: usize) -> String {
 }
 
 /// The app's classes that refer to any of the members, sorted, without those of libraries that check others.
-fn referrers(evidence: &Evidence<'_>, members: &[(&str, &str)]) -> Vec<String> {
+fn referrers(evidence: &Evidence<'_>, members: &[(&str, &str)]) -> BTreeSet<String> {
     let all = members.iter().flat_map(|(class, member)| (evidence.referrers)(class, member));
-    let mut all: Vec<String> =
-        all.filter(|class| !CHECKS_OTHERS.iter().any(|prefix| class.starts_with(prefix))).collect();
-    all.sort_unstable();
-    all.dedup();
-    all
+    all.filter(|class| !CHECKS_OTHERS.iter().any(|prefix| class.starts_with(prefix))).collect()
 }
 
 fn found(service: &Service, evidence: &Evidence<'_>) -> Option<Finding> {
