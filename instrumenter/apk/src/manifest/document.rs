@@ -46,6 +46,12 @@ pub trait Document {
     /// A value that cannot be decoded.
     fn plain_attribute(&self, element: usize, name: &str) -> Result<Option<Value>, Malformed>;
 
+    /// The document's bytes.
+    fn write(&self) -> Vec<u8>;
+}
+
+/// The changes of a [`Document`].
+pub trait Edit: Document {
     /// Sets an attribute; a present one keeps its place. An index outside of the document changes nothing.
     ///
     /// # Errors
@@ -59,7 +65,4 @@ pub trait Document {
     ///
     /// See [`Error`]; the document may then hold unused strings, but is valid and otherwise unchanged.
     fn insert(&mut self, place: Place, elements: &[NewElement]) -> Result<(), Error>;
-
-    /// The document's bytes.
-    fn write(&self) -> Vec<u8>;
 }

@@ -3,7 +3,7 @@
 use super::Manifest;
 use super::addition::{Addition, resolved};
 use super::attribute::{self, Attribute};
-use super::document::{Document, Place};
+use super::document::{Document, Edit, Place};
 use super::element::{NewAttribute, NewElement};
 use super::error::Error;
 use super::facts::{Facts, application, children, class_name, sdk};
@@ -95,7 +95,7 @@ impl Manifest {
     }
 
     /// Changes a copy, which replaces the document if there was no error.
-    fn edit<T>(&mut self, change: impl FnOnce(&mut dyn Document) -> Result<T, Error>) -> Result<T, Error> {
+    fn edit<T>(&mut self, change: impl FnOnce(&mut dyn Edit) -> Result<T, Error>) -> Result<T, Error> {
         let mut form = self.form.clone();
         let result = change(form.document_mut())?;
         self.facts = Facts::of(form.document())?;
@@ -140,7 +140,7 @@ fn absent(
 
 /// Sets an option that the application has, or returns the element of one that it does not have.
 fn set_meta_data(
-    document: &mut dyn Document,
+    document: &mut dyn Edit,
     application: usize,
     name: &str,
     value: &str,

@@ -23,7 +23,7 @@ mod tests;
 mod value;
 
 pub use addition::{Addition, AdditionError};
-pub use document::{Document, Place};
+pub use document::{Document, Edit, Place};
 pub use edit::Merged;
 pub use element::{NewAttribute, NewElement};
 pub use error::{Error, Malformed};
@@ -57,7 +57,7 @@ impl Form {
         }
     }
 
-    fn document_mut(&mut self) -> &mut dyn Document {
+    fn document_mut(&mut self) -> &mut dyn Edit {
         match self {
             Self::Binary(document) => &mut **document,
             Self::Protobuf(document) => document,

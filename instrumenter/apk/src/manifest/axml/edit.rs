@@ -3,7 +3,7 @@
 use zip_archive::{u16_at, u32_at};
 
 use super::super::attribute::{Attribute, NAMESPACE};
-use super::super::document::Place;
+use super::super::document::{Edit, Place};
 use super::super::element::{NewAttribute, NewElement};
 use super::super::error::Error;
 use super::super::value::Value;
@@ -13,9 +13,8 @@ use super::chunk::{
 };
 use super::{Document, NONE, read};
 
-impl Document {
-    /// Sets an attribute of an element; see [`super::document::Document::set_attribute`].
-    pub(super) fn edit_attribute(&mut self, element: usize, new: &NewAttribute) -> Result<(), Error> {
+impl Edit for Document {
+    fn set_attribute(&mut self, element: usize, new: &NewAttribute) -> Result<(), Error> {
         if self.start_of(element).is_none() {
             return Ok(());
         }
@@ -26,8 +25,7 @@ impl Document {
         Ok(())
     }
 
-    /// Inserts elements; see [`super::document::Document::insert`].
-    pub(super) fn edit_insert(&mut self, place: Place, elements: &[NewElement]) -> Result<(), Error> {
+    fn insert(&mut self, place: Place, elements: &[NewElement]) -> Result<(), Error> {
         let (element, behind) = match place {
             Place::StartOf(element) => (element, 1),
             Place::Before(element) => (element, 0),
@@ -46,7 +44,9 @@ impl Document {
         *self = draft;
         Ok(())
     }
+}
 
+impl Document {
     /// Sizes have 32 bits.
     fn check_size(&self) -> Result<(), Error> {
         let body: usize = self.chunks.iter().map(|chunk| chunk.end - chunk.start).sum();

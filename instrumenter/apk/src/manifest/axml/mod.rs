@@ -28,8 +28,7 @@ use std::ops::Range;
 
 use super::attribute::{Attribute, NAMESPACE};
 use super::document;
-use super::element::{NewAttribute, NewElement};
-use super::error::{Error, Malformed};
+use super::error::Malformed;
 use super::value::Value;
 use chunk::{AttributeAt, Chunk, Kind};
 use pool::StringPool;
@@ -132,14 +131,6 @@ impl document::Document for Document {
             .find(|at| at.namespace(&self.bytes) == NONE && self.pool.is(at.name(&self.bytes), name))
             .map(|at| self.value(at))
             .transpose()
-    }
-
-    fn set_attribute(&mut self, element: usize, new: &NewAttribute) -> Result<(), Error> {
-        self.edit_attribute(element, new)
-    }
-
-    fn insert(&mut self, place: document::Place, elements: &[NewElement]) -> Result<(), Error> {
-        self.edit_insert(place, elements)
     }
 
     fn write(&self) -> Vec<u8> {

@@ -5,16 +5,15 @@ use std::ops::Range;
 use crate::protobuf::{put_bytes, put_number, put_varint};
 
 use super::super::attribute::NAMESPACE;
-use super::super::document::Place;
+use super::super::document::{Edit, Place};
 use super::super::element::{NewAttribute, NewElement};
 use super::super::error::Error;
 use super::super::value::Value;
 use super::wire::fields;
 use super::{Document, ELEMENT_ATTRIBUTE, ELEMENT_CHILD, ELEMENT_NAME, Element, NODE_ELEMENT};
 
-impl Document {
-    /// Sets an attribute of an element; see [`super::document::Document::set_attribute`].
-    pub(super) fn edit_attribute(&mut self, element: usize, new: &NewAttribute) -> Result<(), Error> {
+impl Edit for Document {
+    fn set_attribute(&mut self, element: usize, new: &NewAttribute) -> Result<(), Error> {
         let Some(message) = self.elements.get(element).map(Element::range) else { return Ok(()) };
         let present = self.attributes(element).find(|(_, at)| self.is_android(at, new.attribute));
         let mut field = Vec::new();
@@ -34,8 +33,7 @@ impl Document {
         self.splice(element, place, &field)
     }
 
-    /// Inserts elements; see [`super::document::Document::insert`].
-    pub(super) fn edit_insert(&mut self, place: Place, elements: &[NewElement]) -> Result<(), Error> {
+    fn insert(&mut self, place: Place, elements: &[NewElement]) -> Result<(), Error> {
         let (parent, at) = match place {
             Place::StartOf(element) => {
                 let Some(message) = self.elements.get(element).map(Element::range) else { return Ok(()) };
@@ -53,7 +51,9 @@ impl Document {
         }
         self.splice(parent, at..at, &children)
     }
+}
 
+impl Document {
     /// Where the first field `child` starts.
     fn first_child(&self, message: &Range<usize>) -> Option<usize> {
         fields(&self.bytes, message.clone())

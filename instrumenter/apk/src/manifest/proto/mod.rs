@@ -21,8 +21,7 @@ use std::ops::Range;
 
 use super::attribute::{Attribute, NAMESPACE};
 use super::document;
-use super::element::{NewAttribute, NewElement};
-use super::error::{Error, Malformed};
+use super::error::Malformed;
 use super::value::Value;
 use super::{MAX_DEPTH, MAX_SIZE};
 use wire::{Field, Payload, fields};
@@ -262,14 +261,6 @@ impl document::Document for Document {
         let found =
             self.attributes(element).find(|(_, at)| at.namespace.is_empty() && self.is_text(&at.name, name));
         found.map(|(_, at)| self.value(at)).transpose()
-    }
-
-    fn set_attribute(&mut self, element: usize, new: &NewAttribute) -> Result<(), Error> {
-        self.edit_attribute(element, new)
-    }
-
-    fn insert(&mut self, place: document::Place, elements: &[NewElement]) -> Result<(), Error> {
-        self.edit_insert(place, elements)
     }
 
     fn write(&self) -> Vec<u8> {

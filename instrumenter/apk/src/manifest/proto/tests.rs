@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use super::super::attribute;
 use super::super::axml::any_element;
 
-use super::super::document::{Document as _, Place};
+use super::super::document::{Document as _, Edit as _, Place};
+use super::super::element::{NewAttribute, NewElement};
 use super::*;
 use crate::protobuf::{put_bytes, put_number, put_varint};
 

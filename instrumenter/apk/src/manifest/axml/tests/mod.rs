@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use zip_archive::u32_at;
 
 use super::super::attribute;
-use super::super::document::{Document as _, Place};
+use super::super::document::{Document as _, Edit as _, Place};
+use super::super::element::{NewAttribute, NewElement};
 use super::*;
 use build::{ATTRIBUTES, Part, any_element, any_file, any_value, build};
 
