@@ -50,14 +50,8 @@ impl Archive {
     }
 
     /// Returns the name of an entry in the input, which may be an aar that contains this jar.
-    pub(crate) fn full_name(&self, index: usize) -> Cow<'_, str> {
-        let name = self.name(index);
-        if self.prefix.is_empty() { name } else { format!("{}{name}", self.prefix).into() }
-    }
-
-    /// Returns the name of an entry for messages.
     pub(crate) fn entry_name(&self, index: usize) -> String {
-        self.full_name(index).into_owned()
+        format!("{}{}", self.prefix, self.name(index))
     }
 
     fn entry_error(&self, index: usize, reason: &impl ToString) -> Error {

@@ -114,7 +114,7 @@ impl Archive {
         let mut places = Vec::new();
         if session.is_cached() {
             let known = &mut session.known;
-            places.extend(classes.iter().map(|&index| known.place(&self.full_name(index))));
+            places.extend(classes.iter().map(|&index| known.place(&self.entry_name(index))));
         }
         let place = |at: usize| places.get(at).copied().flatten();
         let known = &session.known;
