@@ -91,13 +91,6 @@ pub(crate) fn attributes<'a>(cursor: &mut Cursor<'a>) -> Result<Attributes<'a>, 
     (0..cursor.u2()?).map(|_| attribute(cursor)).collect()
 }
 
-fn skip_attributes(cursor: &mut Cursor<'_>) -> Result<(), Malformed> {
-    for _ in 0..cursor.u2()? {
-        attribute(cursor)?;
-    }
-    Ok(())
-}
-
 impl<'a> ClassFile<'a> {
     /// Returns the internal name of the super class in modified UTF-8; `None` for `java/lang/Object` and for modules.
     pub(crate) fn super_class(&self) -> Option<&'a [u8]> {
@@ -120,9 +113,7 @@ impl<'a> ClassFile<'a> {
         if major > *VERSIONS.end() {
             return Err(SkipReason::NewerVersion { major, minor });
         }
-        if major < *VERSIONS.start() {
-            return Err(Malformed { at: 6, what: "a class file version below 45" }.into());
-        }
+        Malformed::when(major < *VERSIONS.start(), 6, "a class file version below 45")?;
         Ok(Self::read_body(bytes, major, cursor)?)
     }
 
@@ -150,7 +141,9 @@ impl<'a> ClassFile<'a> {
             cursor.skip(2)?;
             has_serial_version |= pool.is_text(cursor.u2()?, b"serialVersionUID");
             cursor.skip(2)?;
-            skip_attributes(&mut cursor)?;
+            for _ in 0..cursor.u2()? {
+                attribute(&mut cursor)?;
+            }
         }
         let mut methods = Vec::new();
         for _ in 0..cursor.u2()? {
