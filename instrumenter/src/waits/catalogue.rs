@@ -132,7 +132,7 @@ impl Catalogue {
 
     /// Returns whether a call of this method may be in the list, depending on the super types of its class.
     pub(crate) fn asks_for_class(&self, name: &[u8], descriptor: &[u8]) -> bool {
-        self.entries.asks_for_class(name, descriptor) || self.steps.asks_for_class(name, descriptor)
+        self.entries.asks_for_class(name, descriptor) || self.steps.entries.asks_for_class(name, descriptor)
     }
 
     /// Returns whether a call of this method may be in the list: a wait for any class, or a step for exactly this one.

@@ -23,7 +23,7 @@ impl<T> Entry<T> {
 
 /// Entries by method name, in sorted order, so that the cache key of equal lists is equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entries<T> {
+pub(crate) struct Entries<T> {
     pub(super) by_name: BTreeMap<Box<[u8]>, Vec<Entry<T>>>,
 }
 
@@ -40,7 +40,7 @@ impl<T> Entries<T> {
     }
 
     /// Returns whether the super types of its class decide if a call of this method is listed.
-    pub(super) fn asks_for_class(&self, name: &[u8], descriptor: &[u8]) -> bool {
+    pub(crate) fn asks_for_class(&self, name: &[u8], descriptor: &[u8]) -> bool {
         self.of_name(name).iter().any(|entry| entry.class.is_some() && entry.fits(descriptor))
     }
 

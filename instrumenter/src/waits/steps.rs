@@ -89,7 +89,7 @@ impl TaskKind {
 /// The list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Steps {
-    entries: Entries<Step>,
+    pub(crate) entries: Entries<Step>,
     /// The task types.
     pub(super) tasks: Vec<Task>,
 }
@@ -150,11 +150,6 @@ impl Steps {
                     || descriptor.is_some() && entry.descriptor.as_deref() != descriptor
             });
         }
-    }
-
-    /// Whether the super types of its class decide if a call of this method has a step.
-    pub(crate) fn asks_for_class(&self, name: &[u8], descriptor: &[u8]) -> bool {
-        self.entries.asks_for_class(name, descriptor)
     }
 
     /// Whether a call of this method of exactly this class has a step.

@@ -176,7 +176,7 @@ pub(crate) fn code_in(class: &ClassFile<'_>, catalogue: &Catalogue) -> Vec<bool>
         let method = class.pool.method(index);
         method.is_ok_and(|[owner, name, descriptor]| match name {
             b"<init>" => catalogue.steps.lists_exactly(owner, name, descriptor),
-            _ => catalogue.steps.asks_for_class(name, descriptor),
+            _ => catalogue.steps.entries.asks_for_class(name, descriptor),
         })
     });
     let mut code: Vec<bool> = class.methods.iter().map(of_object).collect();

@@ -99,7 +99,7 @@ fn hands_over_any(dex: &Dex<'_>, class: &Class<'_>, catalogue: &Catalogue, origi
             let (name, descriptor) = (name.as_bytes(), descriptor.as_bytes());
             match name {
                 b"<init>" => catalogue.steps.lists_exactly(class.as_bytes(), name, descriptor),
-                _ => catalogue.steps.asks_for_class(name, descriptor),
+                _ => catalogue.steps.entries.asks_for_class(name, descriptor),
             }
         })
     };
