@@ -335,15 +335,12 @@ fn used(file: &impl Source, region: &Region) -> Result<Vec<(u64, u64)>, ReadErro
     let end = (region.offset + region.length).min(file.len());
     let mut found = Vec::new();
     let mut chunk = vec![0; CHUNK];
-    let mut at = region.offset;
-    while at < end {
-        let length = (end - at).min(CHUNK as u64) as usize;
-        let chunk = &mut chunk[..length];
-        let read = read_some(file, at, chunk)?;
+    for at in (region.offset..end).step_by(CHUNK) {
+        let length = (end - at).min(CHUNK as u64);
+        let read = read_some(file, at, &mut chunk[..length as usize])?;
         if chunk[..read].iter().any(|byte| *byte != 0) {
-            found.push((at, length as u64));
+            found.push((at, length));
         }
-        at += length as u64;
     }
     Ok(found)
 }
@@ -355,11 +352,9 @@ fn read(file: &impl Source, offset: u64, buffer: &mut [u8]) -> Result<usize, Wip
 /// Writes zeros.
 fn overwrite(file: &mut impl Storage, offset: u64, length: u64) -> io::Result<()> {
     let zeros = vec![0; length.min(CHUNK as u64) as usize];
-    let mut done = 0;
-    while done < length {
+    for done in (0..length).step_by(CHUNK) {
         let part = (length - done).min(CHUNK as u64) as usize;
         file.write_all_at(offset + done, &zeros[..part])?;
-        done += part as u64;
     }
     Ok(())
 }
