@@ -69,7 +69,7 @@ impl Filter {
                     "write one name per line, like com/acme/util; wildcards belong in a rules file",
                 ));
             }
-            self.push(Entry { name: name.to_owned(), scope, origin: Some((path.into(), number)) });
+            self.blocked.push(Entry { name: name.to_owned(), scope, origin: Some((path.into(), number)) });
         }
         Ok(())
     }

@@ -63,7 +63,7 @@ impl Entry {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
-    blocked: Vec<Entry>,
+    pub(crate) blocked: Vec<Entry>,
 }
 
 /// Libraries that wrap a wait. Traced, they hide the program's call behind their own: a `runBlocking` becomes a park of
@@ -100,12 +100,8 @@ impl Filter {
         let name = name.trim().replace('.', "/");
         let name = name.trim_end_matches('/');
         if !name.is_empty() {
-            self.push(Entry { name: name.to_owned(), scope: Scope::Either, origin: None });
+            self.blocked.push(Entry { name: name.to_owned(), scope: Scope::Either, origin: None });
         }
-    }
-
-    pub(crate) fn push(&mut self, entry: Entry) {
-        self.blocked.push(entry);
     }
 
     /// Returns whether the class with this internal name is blocked.
