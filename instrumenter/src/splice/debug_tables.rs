@@ -1,19 +1,14 @@
 //! Line and variable tables, whose positions are moved in place.
 
-use super::layout::Layout;
+use super::layout::{Layout, short};
 use crate::class::cursor::Cursor;
 use crate::class::overwrite;
 use crate::error::SkipReason;
 
 /// Overwrites the two bytes of `out` at `at`.
 pub(super) fn patch(out: &mut [u8], at: usize, value: u32) -> Result<(), SkipReason> {
-    overwrite(out, at, &short(value)?);
+    overwrite(out, at, &short(value)?.to_be_bytes());
     Ok(())
-}
-
-/// Returns a position or length as two bytes.
-fn short(value: u32) -> Result<[u8; 2], SkipReason> {
-    u16::try_from(value).map(u16::to_be_bytes).map_err(|_| SkipReason::CodeTooLarge)
 }
 
 /// Reads a start and a length, and returns them for the new code.
@@ -30,7 +25,7 @@ pub(crate) fn lines(mut cursor: Cursor<'_>, layout: &Layout, out: &mut Vec<u8>) 
     out.extend_from_slice(&count.to_be_bytes());
     for _ in 0..count {
         let pc = layout.debug(u32::from(cursor.u2()?));
-        out.extend_from_slice(&short(pc)?);
+        out.extend_from_slice(&short(pc)?.to_be_bytes());
         out.extend_from_slice(cursor.bytes(2)?);
     }
     if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes after a LineNumberTable").into()) }
@@ -46,8 +41,8 @@ pub(crate) fn variables(
     out.extend_from_slice(&count.to_be_bytes());
     for _ in 0..count {
         let (start, length) = moved_range(&mut cursor, layout)?;
-        out.extend_from_slice(&short(start)?);
-        out.extend_from_slice(&short(length)?);
+        out.extend_from_slice(&short(start)?.to_be_bytes());
+        out.extend_from_slice(&short(length)?.to_be_bytes());
         out.extend_from_slice(cursor.bytes(6)?);
     }
     if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes after a variable table").into()) }

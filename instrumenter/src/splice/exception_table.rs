@@ -2,7 +2,7 @@
 //! at the end.
 
 use super::guard::Row;
-use super::layout::{Layout, Prelude};
+use super::layout::{Layout, Prelude, short};
 use super::stubs::{Placed, Stub, Target};
 use super::waits::Found;
 use crate::class::code::{Code, Handler};
@@ -41,11 +41,6 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Handler>,
     /// The new index of each old row.
     pub(crate) moved: Vec<u16>,
-}
-
-#[inline]
-fn short(at: u32) -> Result<u16, SkipReason> {
-    u16::try_from(at).map_err(|_| SkipReason::CodeTooLarge)
 }
 
 impl Table {

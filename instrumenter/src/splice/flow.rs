@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::frames::Frame;
+use super::layout::short;
 use super::stack_map::{OBJECT, Type, UNINITIALIZED};
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::code::Code;
@@ -71,7 +72,7 @@ impl<'a> Value<'a> {
     /// Returns the verification type; `None` for the second word of another.
     pub(crate) fn verification_type(&self, pool: &mut Appended) -> Result<Option<Type>, SkipReason> {
         Ok(match self {
-            Self::New(pc) => Some((UNINITIALIZED, u16::try_from(*pc).map_err(|_| SkipReason::CodeTooLarge)?)),
+            Self::New(pc) => Some((UNINITIALIZED, short(*pc)?)),
             Self::Class(index) => Some((OBJECT, *index)),
             Self::Named(name) => Some((OBJECT, pool.class_named(name)?)),
             simple => (0..).zip(&SIMPLE).find(|(_, value)| *value == simple).map(|(tag, _)| (tag, 0)),

@@ -19,7 +19,7 @@
 use core::ops::Range;
 
 use crate::class::opcodes::{self, ATHROW, GOTO, Instruction, LOOKUPSWITCH, TABLESWITCH};
-use crate::error::Malformed;
+use crate::error::{Malformed, SkipReason};
 
 /// The parts of a constructor before its super or this call.
 pub(crate) struct Prelude {
@@ -90,6 +90,12 @@ impl<'a> Insertions<'a> {
     pub(crate) fn code_of(&self, part: &Range<usize>) -> &'a [u8] {
         self.mark_code.get(part.clone()).unwrap_or_default()
     }
+}
+
+/// Returns a position or length in the new code as a class file holds it.
+#[inline]
+pub(super) fn short(value: u32) -> Result<u16, SkipReason> {
+    u16::try_from(value).map_err(|_| SkipReason::CodeTooLarge)
 }
 
 /// Marks a position inside an instruction. New code is far shorter than 2^31 bytes.

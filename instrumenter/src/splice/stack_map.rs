@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use super::layout::Layout;
+use super::layout::{Layout, short};
 use crate::class::cursor::Cursor;
 use crate::class::overwrite;
 use crate::error::{Malformed, SkipReason};
@@ -123,9 +123,7 @@ pub(super) fn push_type((tag, operand): Type, layout: &Layout, out: &mut Vec<u8>
     let operand = match tag {
         OBJECT => operand,
         // The position of the `new` instruction itself, which a call may precede.
-        UNINITIALIZED => {
-            u16::try_from(layout.instruction(u32::from(operand))?).map_err(|_| SkipReason::CodeTooLarge)?
-        }
+        UNINITIALIZED => short(layout.instruction(u32::from(operand))?)?,
         _ => return Ok(()),
     };
     out.extend_from_slice(&operand.to_be_bytes());
