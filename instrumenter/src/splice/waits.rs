@@ -19,9 +19,9 @@ use crate::class::opcodes::{
 };
 use crate::error::SkipReason;
 use crate::waits::call_kind::CallKind;
-use crate::waits::steps::{Operand, Step, StepKind};
+use crate::waits::steps::{Operand, StepKind};
 use crate::waits::tasks::Tasks;
-use crate::waits::{Blocking, Monitors, Waits};
+use crate::waits::{Blocking, Known, Monitors, Waits};
 
 /// How deep the calls of a task's code into its own class are followed, to see what it does.
 pub(crate) const MAX_DEPTH: u32 = 4;
@@ -37,13 +37,6 @@ pub(crate) struct ClassWaits<'a> {
     pub(crate) tasks: Tasks,
     /// By index of the method reference.
     known: HashMap<u16, Known>,
-}
-
-/// What is recorded at a call.
-#[derive(Clone, Debug, Default)]
-struct Known {
-    blocking: Option<Blocking>,
-    steps: Vec<Step>,
 }
 
 impl<'a> ClassWaits<'a> {
@@ -141,7 +134,7 @@ impl<'a> ClassWaits<'a> {
                 Some(steps).filter(|steps| !steps.is_empty())
             };
             let steps = classes.find_map(steps).unwrap_or_default();
-            Known { blocking, steps }
+            Known { blocking, steps, creates: name == b"<init>" }
         };
         self.known.entry(index).or_insert_with(look).clone()
     }
@@ -227,9 +220,8 @@ pub(crate) fn find<'a>(
                 if known.blocking.is_none() && known.steps.is_empty() {
                     continue;
                 }
-                let [_, name, descriptor] = class.pool.method(index)?;
-                site.descriptor = descriptor;
-                site.creates = name == b"<init>";
+                (_, site.descriptor) = class.pool.member(index)?;
+                site.creates = known.creates;
                 calls_around(&known, method, &mut site);
             }
         }

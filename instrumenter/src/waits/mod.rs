@@ -23,6 +23,7 @@ pub use call_kind::CallKind;
 pub(crate) use catalogue::Blocking;
 pub use catalogue::{Catalogue, CatalogueError};
 
+use self::steps::Step;
 use crate::hierarchy::Hierarchy;
 
 /// What the rewriter knows about waits.
@@ -31,6 +32,15 @@ pub(crate) struct Waits<'a> {
     pub(crate) catalogue: &'a Catalogue,
     pub(crate) hierarchy: &'a Hierarchy,
     pub(crate) monitors: Monitors,
+}
+
+/// What is recorded at a call.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) blocking: Option<Blocking>,
+    pub(crate) steps: Vec<Step>,
+    /// Whether a constructor is called.
+    pub(crate) creates: bool,
 }
 
 /// Who times the waits for monitors.

@@ -5,17 +5,7 @@ use rayon::prelude::*;
 
 use super::Listed;
 use super::original::Named;
-use crate::waits::Blocking;
-use crate::waits::steps::Step;
-
-/// A method that is listed.
-#[derive(Clone, Debug)]
-pub(super) struct Known {
-    pub(super) blocking: Option<Blocking>,
-    pub(super) steps: Vec<Step>,
-    /// Whether it is a constructor.
-    pub(super) creates: bool,
-}
+use crate::waits::Known;
 
 /// Looks up all methods of the table.
 pub(super) fn of_all(dex: &Dex<'_>, listed: &Listed<'_>) -> Vec<Option<Known>> {

@@ -15,12 +15,11 @@ use dex::code::{Call, Invoke};
 use dex::{Class, Dex};
 use rayon::prelude::*;
 
-use super::known::Known;
 use super::{Original, calls_of};
 use crate::app::{desugared, names};
 use crate::cost::known::is_platform;
-use crate::waits::Catalogue;
 use crate::waits::steps::TaskKind;
+use crate::waits::{Catalogue, Known};
 
 /// The prefix of a method that D8 makes so that a lambda's class can call a private body.
 const ACCESSOR: &str = "$r8$lambda$";

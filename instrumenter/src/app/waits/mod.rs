@@ -25,12 +25,11 @@ use std::collections::HashMap;
 use dex::code::{Body, Call, facts, trace};
 use dex::{Class, ClassMethod, Dex, MethodCode};
 
-use self::known::Known;
 use super::names;
 use crate::class_facts::ClassFacts;
 use crate::hierarchy::Hierarchy;
 use crate::splice::task::COMPLETION;
-use crate::waits::{Catalogue, Monitors, Waits};
+use crate::waits::{Catalogue, Known, Monitors, Waits};
 
 /// What is listed, in original names.
 pub(crate) struct Listed<'a> {

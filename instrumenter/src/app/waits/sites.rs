@@ -7,11 +7,10 @@ use dex::code::{
 };
 use trace_format::event::{CallId, ConcurrencyStep, WaitKind};
 
-use super::known::Known;
 use super::{DexWaits, InClass, tasks};
 use crate::app::names;
 use crate::waits::steps::{Operand, Step, StepKind};
-use crate::waits::{Blocking, CallKind};
+use crate::waits::{Blocking, CallKind, Known};
 
 /// `invoke-virtual` to `invoke-interface`, and their forms with a range of registers.
 const INVOKES: [core::ops::RangeInclusive<u8>; 2] =
