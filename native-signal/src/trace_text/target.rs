@@ -5,23 +5,17 @@ use std::fmt;
 
 /// The loaded object whose calls of `write` are captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target(Kind);
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Kind {
+pub enum Target {
+    /// The program itself.
     Program,
+    /// The first loaded object whose path ends in `/` and this name, or is this name: `libjvm.so` on a host.
     File(String),
 }
 
 impl Target {
-    /// The program itself.
-    pub fn program() -> Self {
-        Target(Kind::Program)
-    }
-
-    /// The first loaded object whose path ends in `/` and this name, or is this name: `libjvm.so` on a host.
+    /// The loaded object of this name, as [`Target::File`] finds it.
     pub fn file(name: impl Into<String>) -> Self {
-        Target(Kind::File(name.into()))
+        Target::File(name.into())
     }
 
     /// Where ART's Signal Catcher writes its dump on Android of this API level: in `libart.so` itself at first, through
@@ -37,18 +31,18 @@ impl Target {
     }
 
     pub(super) fn is(&self, object: &Loaded<'_>) -> bool {
-        match &self.0 {
-            Kind::Program => object.is_program,
-            Kind::File(name) => object.file_name() == name.as_bytes(),
+        match self {
+            Target::Program => object.is_program,
+            Target::File(name) => object.file_name() == name.as_bytes(),
         }
     }
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Kind::Program => f.write_str("the program"),
-            Kind::File(name) => f.write_str(name),
+        match self {
+            Target::Program => f.write_str("the program"),
+            Target::File(name) => f.write_str(name),
         }
     }
 }

@@ -143,7 +143,7 @@ fn exact_bytes_of_several_writes_of_one_thread() {
     let file = tempfile();
     // SAFETY: plain arguments.
     let event = unsafe { OwnedFd::from_raw_fd(libc::eventfd(0, libc::EFD_CLOEXEC)) };
-    let text = captured(&Target::program(), limits(), || {
+    let text = captured(&Target::Program, limits(), || {
         for part in [&b"one\0two\n"[..], b"", b"x", &[0xff; 700], b"----- end -----\n"] {
             assert_eq!(write_by(libc::write, writer.as_raw_fd(), part), part.len() as isize);
         }
@@ -177,7 +177,7 @@ fn a_write_that_takes_a_part_counts_as_that_part() {
     unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
     let much = vec![7_u8; 1 << 20];
     let mut took = 0;
-    let text = captured(&Target::program(), Limits { capacity: 1 << 21, ..limits() }, || {
+    let text = captured(&Target::Program, Limits { capacity: 1 << 21, ..limits() }, || {
         took = write_by(libc::write, writer.as_raw_fd(), &much);
     });
     assert!((1..1 << 20).contains(&took), "{took}");
@@ -188,7 +188,7 @@ fn a_write_that_takes_a_part_counts_as_that_part() {
 fn a_full_buffer_keeps_the_beginning_and_counts_the_rest() {
     let _alone = alone();
     let (_reader, writer) = pipe();
-    let text = captured(&Target::program(), Limits { capacity: 10, ..limits() }, || {
+    let text = captured(&Target::Program, Limits { capacity: 10, ..limits() }, || {
         for part in [&b"123456"[..], b"789abc", b"def"] {
             write_by(libc::write, writer.as_raw_fd(), part);
         }
@@ -204,7 +204,7 @@ fn a_slow_write_is_waited_for() {
         std::thread::sleep(Duration::from_millis(400));
         File::from(reader).read_to_end(&mut Vec::new()).unwrap()
     });
-    let text = captured(&Target::program(), Limits { capacity: 1 << 20, ..limits() }, || {
+    let text = captured(&Target::Program, Limits { capacity: 1 << 20, ..limits() }, || {
         write_by(libc::write, writer.as_raw_fd(), b"first");
         // More than a pipe holds: stands still for four times what counts as quiet.
         write_by(libc::write, writer.as_raw_fd(), &[1; 200_000]);
@@ -218,16 +218,15 @@ fn a_slow_write_is_waited_for() {
 #[test]
 fn nothing_written_ends_at_the_deadline_or_when_cancelled() {
     let _alone = alone();
-    let text =
-        captured(&Target::program(), Limits { deadline: Duration::from_millis(50), ..limits() }, || ());
+    let text = captured(&Target::Program, Limits { deadline: Duration::from_millis(50), ..limits() }, || ());
     assert_eq!((text.ended, text.bytes.len(), text.unhooked), (Ended::Deadline, 0, Ok(())));
 
     let (sender, receiver) = mpsc::channel();
-    let capture = capture_trace_text(&Target::program(), Writer::Thread(tid()), limits(), move |text| {
+    let capture = capture_trace_text(&Target::Program, Writer::Thread(tid()), limits(), move |text| {
         sender.send(text).unwrap();
     })
     .unwrap();
-    let second = capture_trace_text(&Target::program(), Writer::Thread(tid()), limits(), |_| ());
+    let second = capture_trace_text(&Target::Program, Writer::Thread(tid()), limits(), |_| ());
     assert!(matches!(second, Err(HookError::Busy)), "{second:?}");
     capture.cancel();
     capture.wait().unwrap();
@@ -274,19 +273,16 @@ fn what_cannot_be_hooked_is_refused() {
     let here = Writer::Thread(tid());
     let answer = try_with(&Target::file("libnobody.so"), here);
     assert!(matches!(answer, Err(HookError::NotLoaded(_))), "{answer:?}");
-    let answer = try_with(&Target::program(), Writer::Thread(i32::MAX));
+    let answer = try_with(&Target::Program, Writer::Thread(i32::MAX));
     assert!(matches!(answer, Err(HookError::NoThread)), "{answer:?}");
-    let answer = try_with(&Target::program(), Writer::SignalCatcher);
+    let answer = try_with(&Target::Program, Writer::SignalCatcher);
     assert!(matches!(answer, Err(HookError::NoThread)), "{answer:?}");
     let quiet =
         Library::from_source("libquiet", "long by_library(int a, void *b, long c) { return c; }\n", &[]);
     let answer = try_with(&quiet.target(), here);
     assert!(matches!(answer, Err(HookError::NoSlot(_))), "{answer:?}");
     // And refusals leave the way free.
-    assert_eq!(
-        captured(&Target::program(), Limits { deadline: Duration::ZERO, ..limits() }, || ()).writes,
-        0
-    );
+    assert_eq!(captured(&Target::Program, Limits { deadline: Duration::ZERO, ..limits() }, || ()).writes, 0);
 }
 
 #[test]
@@ -305,7 +301,7 @@ fn the_signal_catcher_is_found_by_its_name() {
     });
     is_ready.recv().unwrap();
     let (sender, receiver) = mpsc::channel();
-    let capture = capture_trace_text(&Target::program(), Writer::SignalCatcher, limits(), move |text| {
+    let capture = capture_trace_text(&Target::Program, Writer::SignalCatcher, limits(), move |text| {
         let here = std::thread::current().name().map(str::to_owned);
         sender.send((text, here)).unwrap();
     });
@@ -395,7 +391,7 @@ fn a_later_hook_of_other_code_is_left_alone() {
     let mut written = Vec::new();
     File::from(reader).read_to_end(&mut written).unwrap();
     assert_eq!(written, b"chained on");
-    let again = capture_trace_text(&Target::program(), Writer::Thread(tid()), limits(), |_| ());
+    let again = capture_trace_text(&Target::Program, Writer::Thread(tid()), limits(), |_| ());
     assert!(matches!(again, Err(HookError::LeftBehind)), "{again:?}");
 }
 

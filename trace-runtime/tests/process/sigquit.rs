@@ -191,7 +191,7 @@ pub(super) fn child(role: &str, mut config: Config) {
                 }
             });
             begin(&config);
-            let source = TraceTextSource { target: Target::program(), writer: Writer::SignalCatcher };
+            let source = TraceTextSource { target: Target::Program, writer: Writer::SignalCatcher };
             trace_runtime::capture_trace_text(source);
             for dump in 1..=2 {
                 trace_runtime::dump().unwrap();
@@ -203,7 +203,7 @@ pub(super) fn child(role: &str, mut config: Config) {
         "open-signals" => {
             simulate_art(|_| {});
             begin(&config);
-            let source = TraceTextSource { target: Target::program(), writer: Writer::SignalCatcher };
+            let source = TraceTextSource { target: Target::Program, writer: Writer::SignalCatcher };
             trace_runtime::capture_trace_text(source);
             // SAFETY: as declared in include/anrscope.h; any thread may call it.
             assert_eq!(unsafe { anrscope_watch(600_000) }, 1);
