@@ -43,15 +43,6 @@ pub enum Format {
     ChromeJson,
 }
 
-impl Format {
-    /// The format for a file name: JSON if its extension says so, else Perfetto.
-    #[must_use]
-    pub fn of_path(path: &Path) -> Self {
-        let json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
-        if json { Self::ChromeJson } else { Self::Perfetto }
-    }
-}
-
 /// How to write the trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExportOptions {
