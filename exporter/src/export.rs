@@ -189,9 +189,8 @@ fn write<K: Sink>(
         .iter()
         .zip(&answers)
         .map(|(input, answer)| {
-            let (names, warning) = names_of(input.file, input.recording, input.map);
-            warnings.extend(warning);
-            warnings.extend(Warning::of_recording(input.file, input.recording));
+            let (names, found) = names_of(input.file, input.recording, input.map);
+            warnings.extend(found);
             Input { file: input.file, recording: input.recording, names, answer, symbols: &options.symbols }
         })
         .collect();

@@ -18,22 +18,22 @@ pub struct Names<'a> {
     map: Option<&'a MethodMap>,
 }
 
-/// The names to use for a recording, and a warning if they are not those of `map`.
+/// The names to use for a recording, and warnings: first if they are not those of `map`, then of the recording itself.
 pub(crate) fn names_of<'a, S: Source + ?Sized>(
-    file: &Path,
+    path: &Path,
     recording: &Recording<S>,
     map: &'a MethodMap,
-) -> (Names<'a>, Option<Warning>) {
-    let file = file.to_owned();
+) -> (Names<'a>, Vec<Warning>) {
+    let file = path.to_owned();
     let recorded = recording.header().map_id;
-    match map.fit(recorded) {
-        Fit::Same => (Names::new(Some(map)), None),
-        Fit::Unknown if map.is_empty() => (Names::new(None), Some(Warning::NoMap { file })),
-        Fit::Unknown => (Names::new(Some(map)), Some(Warning::UnverifiedMap { file, map: map.map_id() })),
-        Fit::OtherBuild => {
-            (Names::new(None), Some(Warning::MapOfOtherBuild { file, recorded, map: map.map_id() }))
-        }
-    }
+    let warning = match map.fit(recorded) {
+        Fit::Same => None,
+        Fit::Unknown if map.is_empty() => Some(Warning::NoMap { file }),
+        Fit::Unknown => Some(Warning::UnverifiedMap { file, map: map.map_id() }),
+        Fit::OtherBuild => Some(Warning::MapOfOtherBuild { file, recorded, map: map.map_id() }),
+    };
+    let warnings = warning.into_iter().chain(Warning::of_recording(path, recording));
+    (Names::of(recording, map), warnings.collect())
 }
 
 impl<'a> Names<'a> {
@@ -41,6 +41,11 @@ impl<'a> Names<'a> {
     #[must_use]
     pub fn new(map: Option<&'a MethodMap>) -> Self {
         Self { map }
+    }
+
+    /// Takes names from `map` unless it is of another build than the recording.
+    pub(crate) fn of<S: Source + ?Sized>(recording: &Recording<S>, map: &'a MethodMap) -> Self {
+        Self::new(Some(map).filter(|map| map.fit(recording.header().map_id) != Fit::OtherBuild))
     }
 
     /// `com.example.Foo.bar`, or `method 123` if the map does not have it.

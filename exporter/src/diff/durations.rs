@@ -113,9 +113,7 @@ impl DurationTable {
         recording: &Recording<dyn Source + '_>,
         map: &MethodMap,
     ) -> Result<Vec<Warning>, ExportError> {
-        let (names, warning) = names_of(file, recording, map);
-        let mut warnings: Vec<Warning> = warning.into_iter().collect();
-        warnings.extend(Warning::of_recording(file, recording));
+        let (names, mut warnings) = names_of(file, recording, map);
         self.recordings += 1;
         let placed = ExportError::reading(file);
         let facts = Facts::of(recording).map_err(placed)?;

@@ -40,7 +40,6 @@ use crate::facts::{
     Anr, Change, Detector, EndedBy, Facts, OpenStack, Payload, is_message, last_moment, typed,
 };
 use crate::model::Names;
-use crate::names::names_of;
 use crate::{ExportError, MethodMap, Warning};
 
 /// Maximum number of reports that are written for a recording, and that are read from a file, so that a written file can be read.
@@ -89,7 +88,7 @@ pub fn issues(
     let placed = ExportError::reading(file);
     let facts = Facts::of(recording).map_err(placed)?;
     let survey = facts.survey(|_, _| {}).map_err(placed)?;
-    let (names, _) = names_of(file, recording, map);
+    let names = Names::of(recording, map);
     let lines = read(&facts, &names, options).map_err(placed)?;
     Ok(Reports {
         lines,

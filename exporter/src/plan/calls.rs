@@ -122,13 +122,12 @@ impl RecordedCalls {
         recording: &Recording<dyn Source + '_>,
         map: &MethodMap,
     ) -> Result<Vec<Warning>, ExportError> {
-        let (_, warning) = names_of(file, recording, map);
+        let (_, mut warnings) = names_of(file, recording, map);
         // Rules name methods: without names there is nothing to plan.
-        if let Some(Warning::NoMap { .. } | Warning::MapOfOtherBuild { .. }) = warning {
-            return Ok(warning.into_iter().collect());
+        if let Some(Warning::NoMap { .. } | Warning::MapOfOtherBuild { .. }) = warnings.first() {
+            warnings.truncate(1);
+            return Ok(warnings);
         }
-        let mut warnings: Vec<Warning> = warning.into_iter().collect();
-        warnings.extend(Warning::of_recording(file, recording));
         self.recordings += 1;
         let failed = ExportError::reading(file);
         let mut found = Found { last: recording.header().last_alive, ..Found::default() };

@@ -16,7 +16,7 @@ use trace_format::event::{CallId, Wait, WaitKind, types};
 use trace_format::{ReadError, Recording, Source, ids};
 
 use crate::facts::{Facts, Payload, kind_name, typed};
-use crate::method_map::{Fit, MethodMap};
+use crate::method_map::MethodMap;
 use crate::model::{Names, wait_name};
 use tree::{CallTree, ROOT};
 use walk::{ThreadTime, walk};
@@ -100,8 +100,7 @@ impl Profile {
         map: &MethodMap,
         from: u64,
     ) -> Result<Self, ReadError> {
-        let fits = map.fit(recording.header().map_id) != Fit::OtherBuild;
-        let names = Names::new(fits.then_some(map));
+        let names = Names::of(recording, map);
         let facts = Facts::of(recording)?;
         let mut walked = Vec::new();
         for thread in recording.threads().iter().filter(|thread| thread.ended == 0 || thread.ended > from) {

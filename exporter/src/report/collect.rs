@@ -60,12 +60,12 @@ impl Report {
         symbols: &[PathBuf],
     ) -> Result<Self, ExportError> {
         let placed = ExportError::reading(file);
-        let named = names_of(file, facts.recording, map);
-        let mut walk = walk_of(facts, &named.0);
+        let (names, warnings) = names_of(file, facts.recording, map);
+        let mut walk = walk_of(facts, &names);
         if let Some(main) = facts.main() {
             walk.run(main).map_err(placed)?;
         }
-        answered(file, facts, &named, survey, walk, symbols, Wanted::Worst)
+        answered(file, facts, (&names, warnings), survey, walk, symbols, Wanted::Worst)
     }
 
     /// The report on the last stall of main: the last message, or call outside of messages, that took at least
@@ -93,7 +93,7 @@ impl Report {
         map: &MethodMap,
     ) -> Result<Chart, ExportError> {
         let placed = ExportError::reading(file);
-        let (names, _) = names_of(file, recording, map);
+        let names = Names::of(recording, map);
         let facts = Facts::of(recording).map_err(placed)?;
         let (since, to) = self.hang.as_ref().map_or((self.end, self.end), |h| (h.since, h.until));
         let from = since.saturating_sub(BEFORE_WINDOW).max(self.first.min(since));
@@ -115,27 +115,27 @@ fn build(
     least: Option<u64>,
 ) -> Result<Report, ExportError> {
     let placed = ExportError::reading(file);
-    let named = names_of(file, recording, map);
+    let (names, warnings) = names_of(file, recording, map);
     let mut facts = Facts::of(recording).map_err(placed)?;
     let mut wanted = Wanted::Worst;
     if let Some(least) = least {
-        let latest = latest(&facts, &named.0, least).map_err(placed)?;
+        let latest = latest(&facts, &names, least).map_err(placed)?;
         // ANRs of earlier hangs are not about this one.
         let within = |at: u64| latest.is_some_and(|latest| (latest.since..=latest.until).contains(&at));
         facts.incidents.anrs.retain(|anr| within(anr.detected));
         facts.incidents.captures.retain(|capture| within(capture.at));
         wanted = Wanted::Latest(latest);
     }
-    let mut walk = walk_of(&facts, &named.0);
+    let mut walk = walk_of(&facts, &names);
     let survey = walk.survey().map_err(placed)?;
-    answered(file, &facts, &named, &survey, walk, symbols, wanted)
+    answered(file, &facts, (&names, warnings), &survey, walk, symbols, wanted)
 }
 
 /// The report that answers the question about what was read; `walk` is the one over main.
 fn answered<'a>(
     file: &Path,
     facts: &'a Facts<'a>,
-    (names, name_warning): &'a (Names<'a>, Option<Warning>),
+    (names, mut warnings): (&'a Names<'a>, Vec<Warning>),
     survey: &'a Survey,
     walk: Walk<'a>,
     symbols: &[PathBuf],
@@ -145,8 +145,6 @@ fn answered<'a>(
     let native = NativeStacks::of(facts, names, symbols).map_err(placed)?;
     let sources = &Sources { facts, names, survey, native: &native, last_chains: RefCell::default() };
     let question = Question::of(sources, walk, wanted).map_err(placed)?;
-    let mut warnings: Vec<Warning> = name_warning.iter().cloned().collect();
-    warnings.extend(Warning::of_recording(file, facts.recording));
     if question.walk.lost > 0 {
         warnings.push(Warning::Lost { words: question.walk.lost });
     }

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use trace_format::{ReadError, Recording, Source};
 
 use crate::facts::{Facts, last_moment};
-use crate::method_map::{Fit, MethodMap};
+use crate::method_map::MethodMap;
 use crate::model::Names;
 use crate::profile::{self, PathCall};
 use walk::{Found, Walk};
@@ -115,8 +115,7 @@ impl Requests {
         map: &MethodMap,
         watch: &Watch,
     ) -> Result<Self, ReadError> {
-        let fits = map.fit(recording.header().map_id) != Fit::OtherBuild;
-        let names = Names::new(fits.then_some(map));
+        let names = Names::of(recording, map);
         let facts = Facts::of(recording)?;
         let wanted = watch.method.as_deref().map(|wanted| -> HashSet<u32> {
             let all = names.all().map(|(id, _)| id);
