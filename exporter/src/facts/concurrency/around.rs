@@ -56,51 +56,37 @@ pub(crate) struct Dispatched {
     pub(crate) object: u32,
 }
 
-/// The context of the steps of all threads.
-#[derive(Debug, Default)]
-pub(super) struct Surroundings {
-    /// By thread and time.
-    pub(super) waits: Vec<Waiting>,
-    /// By time.
-    pub(super) messages: Vec<Dispatched>,
-    /// Outermost calls of all threads but main, by time: they are the starts of tasks that are no lambdas.
-    pub(super) calls: Vec<Run>,
+/// The context of the steps of all threads, collected from their changes, one thread after another.
+#[derive(Debug)]
+pub(super) struct Around {
+    /// Once finished, by thread and time.
+    pub(super) waits: Newest<Waiting>,
+    /// Once finished, by time.
+    pub(super) messages: Newest<Dispatched>,
+    /// Outermost calls of all threads but main, once finished by time: the starts of tasks that are no lambdas.
+    pub(super) calls: Newest<Run>,
     /// The call whose entry came right before a task began, by its thread and that moment: when, and its method.
     pub(super) entered: HashMap<(usize, u64), (u64, u32)>,
 }
 
-/// Collects them from the changes of all threads, one thread after another.
-#[derive(Debug)]
-pub(super) struct Around {
-    waits: Newest<Waiting>,
-    messages: Newest<Dispatched>,
-    calls: Newest<Run>,
-    entered: HashMap<(usize, u64), (u64, u32)>,
+impl Default for Around {
+    fn default() -> Self {
+        let (waits, messages) = (Newest::new(MAX_OF_EACH), Newest::new(MAX_OF_EACH));
+        Self { waits, messages, calls: Newest::new(MAX_OF_EACH), entered: HashMap::new() }
+    }
 }
 
 impl Around {
-    pub(super) fn new() -> Self {
-        Self {
-            waits: Newest::new(MAX_OF_EACH),
-            messages: Newest::new(MAX_OF_EACH),
-            calls: Newest::new(MAX_OF_EACH),
-            entered: HashMap::new(),
-        }
-    }
-
     /// The changes of this thread follow.
     pub(super) fn thread(&mut self, thread: usize) -> AroundThread<'_> {
         AroundThread { all: self, thread, last: None, message: None, methods: 0, outermost: None }
     }
 
     /// All threads were seen.
-    pub(super) fn finish(self) -> Surroundings {
-        Surroundings {
-            waits: self.waits.into_sorted(|wait| (wait.thread, wait.begun, wait.number)),
-            messages: self.messages.into_sorted(|message| message.at),
-            calls: self.calls.into_sorted(|call| call.begun),
-            entered: self.entered,
-        }
+    pub(super) fn finish(&mut self) {
+        self.waits.sort(|wait| (wait.thread, wait.begun, wait.number));
+        self.messages.sort(|message| message.at);
+        self.calls.sort(|call| call.begun);
     }
 }
 

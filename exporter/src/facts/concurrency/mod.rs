@@ -14,7 +14,7 @@ use trace_format::event::{Concurrency, ConcurrencyStep};
 use trace_format::{Event, ReadError, TextId};
 
 use super::{Change, Facts};
-use around::{Around, Surroundings};
+use around::Around;
 pub(crate) use around::{Run, Waiting};
 pub(crate) use posts::{Posted, Posts};
 use tasks::TaskIndex;
@@ -41,7 +41,7 @@ pub(crate) struct ConcurrentWork {
     tasks: TaskIndex,
     /// What belongs to what, and of which class that is: a condition to its lock, a stage to the stage before it.
     whole: HashMap<u32, (u32, TextId)>,
-    around: Surroundings,
+    around: Around,
     /// How many steps were left out because there were too many.
     pub(crate) dropped: u64,
 }
@@ -53,7 +53,7 @@ impl ConcurrentWork {
     /// If reading fails.
     pub(crate) fn of(facts: &Facts<'_>, codes: &TaskCodes, at: u64) -> Result<Self, ReadError> {
         let recording = facts.recording;
-        let mut around = Around::new();
+        let mut around = Around::default();
         let mut steps = Newest::new(MAX_STEPS);
         for (thread, info) in recording.threads().iter().enumerate() {
             let mut around = around.thread(thread);
@@ -69,11 +69,12 @@ impl ConcurrentWork {
             }
             around.finish(spans.open());
         }
-        let around = around.finish();
+        around.finish();
         let dropped = steps.dropped;
         // Of one thread in order, and threads' times are exact.
-        let steps = steps.into_sorted(|step| step.at);
-        let tasks = TaskIndex::of(&steps, &around.calls, codes, recording);
+        steps.sort(|step| step.at);
+        let steps = Vec::from(steps.items);
+        let tasks = TaskIndex::of(&steps, around.calls.as_slice(), codes, recording);
         let parts = steps.iter().filter(|step| step.what.step == ConcurrencyStep::PartOf);
         let whole = parts.map(|step| (step.what.object, (step.what.other, step.what.other_class))).collect();
         Ok(Self { steps, tasks, whole, around, dropped })
@@ -86,7 +87,7 @@ impl ConcurrentWork {
 
     /// The waits of all threads, by thread and time.
     pub(crate) fn waits(&self) -> impl Iterator<Item = &Waiting> {
-        self.around.waits.iter()
+        self.around.waits.items.iter()
     }
 
     /// The call in which `run` begins: when it was entered, and its method; `None` if that was not recorded.
@@ -158,9 +159,12 @@ impl<T> Newest<T> {
         self.items.push_back(item);
     }
 
-    fn into_sorted<K: Ord>(self, key: impl FnMut(&T) -> K) -> Vec<T> {
-        let mut items = Vec::from(self.items);
-        items.sort_by_key(key);
-        items
+    fn sort<K: Ord>(&mut self, key: impl FnMut(&T) -> K) {
+        self.items.make_contiguous().sort_by_key(key);
+    }
+
+    /// The items, if they were sorted.
+    fn as_slice(&self) -> &[T] {
+        self.items.as_slices().0
     }
 }

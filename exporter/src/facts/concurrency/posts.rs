@@ -44,7 +44,7 @@ pub(crate) struct Posts {
 impl ConcurrentWork {
     /// Returns who posted the messages of handlers. `text` is the text of a class.
     pub(crate) fn posts<'t>(&self, text: impl Fn(TextId) -> &'t str) -> Posts {
-        Posts::of(self.tasks(), &self.around.messages, text)
+        Posts::of(self.tasks(), self.around.messages.as_slice(), text)
     }
 }
 
