@@ -301,14 +301,6 @@ impl RecorderFacts {
         all
     }
 
-    /// The methods that were off at the end, by time.
-    #[must_use]
-    pub fn off(&self) -> Vec<MethodOff> {
-        let mut off = self.switched_off();
-        off.retain(|off| off.until.is_none());
-        off
-    }
-
     /// The CPU time of thread `tid` between its first and last poll in this time range, if there are two.
     #[must_use]
     pub fn cpu(&self, tid: u32, from: u64, to: u64) -> Option<PolledCpu> {
@@ -358,6 +350,13 @@ mod tests {
         Facts::of(&Recording::open(bytes.build()).unwrap()).unwrap().recorder
     }
 
+    /// The methods that were off at the end, by time.
+    fn off_at_the_end(facts: &RecorderFacts) -> Vec<MethodOff> {
+        let mut off = facts.switched_off();
+        off.retain(|off| off.until.is_none());
+        off
+    }
+
     #[test]
     fn pauses_pair_and_the_last_may_be_open() {
         use Change::{Coarse, Paused, Resumed};
@@ -372,7 +371,7 @@ mod tests {
         use Change::{MethodOff, MethodOn, OverBudget};
         let changes =
             [(1, MethodOff, 5), (2, OverBudget, 3), (3, MethodOn, 5), (4, MethodOff, 5), (5, MethodOff, 3)];
-        let off = facts(&changes.map(|(at, change, method)| (at * S, change, method))).off();
+        let off = off_at_the_end(&facts(&changes.map(|(at, change, method)| (at * S, change, method))));
         assert_eq!(off.iter().map(|o| (o.method, o.since)).collect::<Vec<_>>(), [(3, 2 * S), (5, 4 * S)]);
     }
 
@@ -398,7 +397,7 @@ mod tests {
                 (7, None, OffReason::Budget(Some(250_000)))
             ]
         );
-        assert_eq!((facts.off().len(), facts.switches().len()), (1, 5));
+        assert_eq!((off_at_the_end(&facts).len(), facts.switches().len()), (1, 5));
     }
 
     #[test]

@@ -57,7 +57,8 @@ pub(super) fn recorder_track<K: Sink>(
     let costs = measurement.map(|known| EstimatedCosts::of(known, threads, &survey.events, survey.end));
     let main_cost = costs.as_ref().and_then(|costs| costs.main).unwrap_or(0.0);
     out.tally.main_cost_ppm = out.tally.main_cost_ppm.max((main_cost * 1e4) as u64);
-    out.tally.methods_off += facts.off().len() as u64;
+    let switched_off = facts.switched_off();
+    out.tally.methods_off += switched_off.iter().filter(|off| off.until.is_none()).count() as u64;
     out.track(Track::Recorder)?;
     let begin = shared.recording.header().start.boottime.clamp(shared.start, survey.end.max(shared.start));
     out.begin(begin, "recording", &recording_args(shared, costs.as_ref()))?;
