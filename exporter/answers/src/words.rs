@@ -55,6 +55,11 @@ pub fn times(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
+/// The part in percent, rounded down; at most 100.
+pub(crate) fn percent(part: u64, whole: u64) -> u64 {
+    u64::try_from(u128::from(part) * 100 / u128::from(whole.max(1))).unwrap_or(100).min(100)
+}
+
 /// A sentence about main, said of another thread.
 pub(crate) fn said_of(thread: &str, sentence: &str) -> String {
     let of_thread = |word: &str| match word.strip_prefix("main") {

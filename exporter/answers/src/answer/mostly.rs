@@ -14,7 +14,7 @@ use super::own::is_own;
 use super::root;
 use super::stack::Site;
 use crate::dump::SampledStack;
-use crate::words::{rounded, times};
+use crate::words::{percent, rounded, times};
 
 /// A method is named from this part of the time on: a quarter.
 const PART: u64 = 4;
@@ -48,10 +48,6 @@ pub(super) fn of(facts: &Observed, cause: CauseId, root: &Site) -> Option<Mostly
     let (name, count) = leaf(samples, &root.name).filter(|_| all >= LEAST_SAMPLES)?;
     let share = format!("{count} of {all} samples");
     Some(Mostly { site: root::placed(facts, name), percent: percent(count, all), share })
-}
-
-fn percent(part: u64, of: u64) -> u64 {
-    u64::try_from(u128::from(part) * 100 / u128::from(of.max(1))).unwrap_or(100).min(100)
 }
 
 /// The method of the program's within the root that at least half of the samples have, of several the innermost; else the one of

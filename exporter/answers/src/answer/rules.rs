@@ -17,7 +17,7 @@ use super::system_rules as system;
 use super::wait_cause::wait_cause;
 use crate::dump::StateKind;
 use crate::waited::Waited;
-use crate::words::seconds;
+use crate::words::{percent, seconds};
 use CauseId as C;
 
 /// Number of messages in five seconds that make a storm, and their minimum share of the time, in percent.
@@ -277,9 +277,8 @@ fn recorded(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
     let verb = sum.kind.phrases().did;
     let what = Waited { kind: sum.kind, call: sum.call, class: sum.class.as_deref() }.object();
     let times = if sum.count > 1 { format!(" in {} waits", sum.count) } else { String::new() };
-    let percent = u128::from(sum.total) * 100 / u128::from(f.duration().max(1));
-    let text =
-        format!("main {verb} {what} for {} ({} % of the hang){times}", seconds(sum.total), percent.min(100));
+    let (took, percent) = (seconds(sum.total), percent(sum.total, f.duration()));
+    let text = format!("main {verb} {what} for {took} ({percent} % of the hang){times}");
     let owner = sum.owner.as_ref().and_then(|owner| one(0, format!("owned by {owner}")));
     all([one(sum.since, text), owner, f.was_in()])
 }

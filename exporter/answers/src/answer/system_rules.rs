@@ -8,7 +8,7 @@ use super::kind::CauseKind;
 use super::observed::{Observed, is_half};
 use super::system_share::{SystemShare, ThreadShare};
 use super::wait_cause::wait_cause;
-use crate::words::{megabytes, rounded, thousands, times};
+use crate::words::{megabytes, percent, rounded, thousands, times};
 
 /// Android's groups of processes that the user does not see: few CPUs, and a small share of them (AOSP,
 /// `system/core/libprocessgroup/profiles/task_profiles.json`).
@@ -29,10 +29,6 @@ const MUCH_MORE: u64 = 4;
 
 fn is_percent(part: u64, whole: u64, percent: u128) -> bool {
     u128::from(part) * 100 >= u128::from(whole) * percent
-}
-
-fn percent(part: u64, whole: u64) -> u128 {
-    (u128::from(part) * 100 / u128::from(whole.max(1))).min(100)
 }
 
 fn found(text: String, f: &Observed) -> Option<Vec<Evidence>> {
