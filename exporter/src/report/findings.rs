@@ -8,9 +8,7 @@ use trace_format::sections::profile::PlatformProfile;
 use trace_format::verdict::Counters;
 
 use super::idle::Idle;
-use super::{
-    Counts, Hang, LongWait, LongestCall, NativeReport, Posters, PreferenceWrites, RecorderReport, Slow,
-};
+use super::{Counts, Hang, LongWait, NativeReport, Posters, PreferenceWrites, RecorderReport, Slow};
 use crate::facts::{Anr, Capture, Coverage, Startup, Unit};
 use crate::model::StartSplit;
 use crate::{Warning, utc};
@@ -89,7 +87,7 @@ pub struct Report {
     /// The longest waits of main that ended, longest first; at most eight.
     pub waits: Vec<LongWait>,
     /// The longest call of a main thread that runs no messages, if it took 5 s or more.
-    pub long_call: Option<LongestCall>,
+    pub long_call: Option<Slow>,
     /// The recorded part of each thread's time, main first; threads of which only the name is known are
     /// omitted.
     pub coverage: Vec<ThreadCoverage>,

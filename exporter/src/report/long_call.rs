@@ -2,16 +2,21 @@
 //!
 //! No rule says of such a call how long it may take, so it is no hang. It is no absence of one either: the report names it.
 
+use serde::Serialize;
+
 use super::MIN_ENDED_HANG;
 
-/// The longest call of main that ended.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LongestCall {
-    /// The method.
+/// A slow message or frame.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "SlowWork"))]
+pub struct Slow {
+    /// The message or frame.
     pub name: String,
-    /// When it started.
+    /// The time at which it began.
+    #[serde(rename = "since_ns")]
     pub since: u64,
-    /// Its duration, ns; at least that of an ended hang.
+    /// The time from its begin to its end.
+    #[serde(rename = "duration_ns")]
     pub duration: u64,
 }
 
@@ -19,7 +24,8 @@ pub struct LongestCall {
 /// the whole program.
 #[derive(Default, Debug)]
 pub(super) struct LongCalls {
-    pub(super) longest: Option<LongestCall>,
+    /// Its duration is at least that of an ended hang.
+    pub(super) longest: Option<Slow>,
     /// When the last long call or wait without another one inside began.
     last: u64,
 }
@@ -40,7 +46,7 @@ impl LongCalls {
         if self.longest.as_ref().is_none_or(|longest| longest.duration < duration)
             && let Some(name) = name()
         {
-            self.longest = Some(LongestCall { name, since, duration });
+            self.longest = Some(Slow { name, since, duration });
         }
     }
 }
@@ -64,7 +70,7 @@ mod tests {
         calls.ended(2, (20 * S, 31 * S), named("waits inside"));
         calls.ended(2, (40 * S, 44 * S), named("short"));
         calls.ended(0, (S, 60 * S), named("main"));
-        let longest = LongestCall { name: "parse".to_owned(), since: 10 * S, duration: 6 * S };
+        let longest = Slow { name: "parse".to_owned(), since: 10 * S, duration: 6 * S };
         assert_eq!(calls.longest, Some(longest));
     }
 }

@@ -60,13 +60,13 @@ pub use findings::{Report, ThreadCoverage};
 pub use hang::Hang;
 pub use html::MAX_EMBEDDED;
 pub use json::SCHEMA_VERSION;
-pub use long_call::LongestCall;
+pub use long_call::Slow;
 pub use long_waits::LongWait;
 pub use native::{MissedBeat, NativeReport, ReportedStack};
 pub use open_item::{OpenItem, OpenItemKind};
 pub use recorder::RecorderReport;
 pub use waits::{LockOwner, WaitFact};
-pub use walk::{Counts, Slow};
+pub use walk::Counts;
 pub use why::{
     BusyThreads, Culprit, Posters, PreferenceWrites, QueueFact, TaskFact, Why, WhyCause, WhyLink, WriteSite,
 };

@@ -12,7 +12,7 @@ use trace_format::{ReadError, TextId, Thread, ids};
 
 use super::chart::{Chart, ChartBuilder};
 use super::history::{BEFORE_WINDOW, History, What};
-use super::long_call::LongCalls;
+use super::long_call::{LongCalls, Slow};
 use super::long_waits::{LongWait, LongWaits, MIN_SLOW};
 use super::open_item::{OpenItem, OpenItemKind};
 use crate::facts::{
@@ -36,20 +36,6 @@ enum SlowKind {
     /// A call outside of messages.
     Call,
     Frame,
-}
-
-/// A slow message or frame.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "SlowWork"))]
-pub struct Slow {
-    /// The message or frame.
-    pub name: String,
-    /// The time at which it began.
-    #[serde(rename = "since_ns")]
-    pub since: u64,
-    /// The time from its begin to its end.
-    #[serde(rename = "duration_ns")]
-    pub duration: u64,
 }
 
 /// The number of recorded things.
