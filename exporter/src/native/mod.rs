@@ -137,7 +137,12 @@ impl ThreadStack {
     /// `in futex (waits for a mutex owned by tid 7)`: the system call in words.
     #[must_use]
     pub fn call_words(&self) -> Option<String> {
-        let owner = self.owner.map(|owner| format!("waits for a mutex owned by tid {owner}"));
+        self.call_of(|owner| format!("tid {owner}"))
+    }
+
+    /// As [`Self::call_words`], with the mutex's owner as `named` calls it.
+    pub(crate) fn call_of(&self, named: impl Fn(u32) -> String) -> Option<String> {
+        let owner = self.owner.map(|owner| format!("waits for a mutex owned by {}", named(owner)));
         match (&self.call, owner) {
             (Some(call), Some(owner)) => Some(format!("in {call} ({owner})")),
             (Some(call), None) => Some(format!("in {call}")),

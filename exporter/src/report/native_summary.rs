@@ -48,7 +48,7 @@ pub(super) fn of(sources: &Sources<'_>, tid: u32, (since, until): (u64, u64)) ->
     let line = |frame: &Frame| captured(frame, counts.get(&frame.title()).copied().unwrap_or(1));
     found.heaviest = shown.frames.iter().take(MAX_STACK_FRAMES).map(line).collect();
     found.end = shown.end.clone();
-    found.call = call_words(sources, shown);
+    found.call = shown.call_of(|owner| format!("\"{}\" (tid {owner})", sources.name_of(owner)));
     (found.owners, found.cycle) = owners(sources, tid, (since, until));
     Some(found)
 }
@@ -135,16 +135,6 @@ fn root(stack: &ThreadStack) -> Option<NativeRoot> {
 fn is_java_code(frame: &Frame) -> bool {
     let generated = |kind| matches!(kind, FrameKind::Jit | FrameKind::Interpreter);
     frame.native.as_ref().is_none_or(|place| generated(place.kind) || frame.function.starts_with("art_"))
-}
-
-/// The system call, with the owner of the mutex by name.
-fn call_words(sources: &Sources<'_>, stack: &ThreadStack) -> Option<String> {
-    let owned = |owner| format!("waits for a mutex owned by \"{}\" (tid {owner})", sources.name_of(owner));
-    match (&stack.call, stack.owner.map(owned)) {
-        (Some(call), Some(owner)) => Some(format!("in {call} ({owner})")),
-        (Some(call), None) => Some(format!("in {call}")),
-        (None, owner) => owner,
-    }
 }
 
 /// The owners of mutexes from thread `tid` on, and the threads of a deadlock: the last stack of each thread counts.
