@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use answers::text::clean;
 use answers::words::rounded;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use trace_format::{ReadError, ids};
 
 use crate::facts::{Change, Facts, StartKind, Startup};
@@ -35,7 +35,8 @@ const SHARED: [&str; 12] = [
 ];
 
 /// What a part of a start is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum StartPartKind {
     /// `ContentProvider.onCreate`.
@@ -69,7 +70,6 @@ impl StartPartKind {
 #[non_exhaustive]
 pub struct StartPart {
     /// One of provider, initializer, library. A minor version may add words.
-    #[serde(serialize_with = "serialize_kind")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub kind: StartPartKind,
     /// The class; of a library the package that its classes have in common.
@@ -84,11 +84,6 @@ pub struct StartPart {
     pub exclusive: u64,
     /// The number of calls from outside of it.
     pub calls: u64,
-}
-
-/// Serializes a kind of part as its word.
-fn serialize_kind<S: Serializer>(kind: &StartPartKind, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(kind.word())
 }
 
 impl StartPart {
