@@ -205,7 +205,7 @@ fn assembled(sources: &Sources<'_>, question: Question<'_>, answered: Answered) 
         profiles: facts.sections.profiles.clone(),
         slowest: walk.slowest(until),
         long_call: if walk.has_messages() { None } else { walk.long_calls.longest },
-        waits: walk.waits.into_vec(),
+        waits: walk.waits.0,
         coverage,
         counts: counts(facts, survey, walk.counts),
         recorder: recorder_report(recording, &facts.recorder, names, &survey.events, end),

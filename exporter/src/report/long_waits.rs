@@ -72,7 +72,7 @@ pub(super) fn serialize_lock<S: Serializer>(lock: &u64, serializer: S) -> Result
 
 /// The longest waits so far, longest first; of equal ones the first.
 #[derive(Default, Debug)]
-pub(super) struct LongWaits(Vec<LongWait>);
+pub(super) struct LongWaits(pub(super) Vec<LongWait>);
 
 impl LongWaits {
     /// Keeps a wait of this duration if it is one of the longest; only then asks for it, with its names.
@@ -84,10 +84,6 @@ impl LongWaits {
         let place = self.0.partition_point(|other| other.duration >= duration);
         self.0.insert(place, wait());
         self.0.truncate(MAX_WAITS);
-    }
-
-    pub(super) fn into_vec(self) -> Vec<LongWait> {
-        self.0
     }
 }
 
@@ -111,8 +107,7 @@ mod tests {
         for since in 0..20 {
             offer(MIN_SLOW + since % 10, since);
         }
-        let kept: Vec<(u64, u64)> =
-            waits.into_vec().iter().map(|w| (w.duration - MIN_SLOW, w.since)).collect();
+        let kept: Vec<(u64, u64)> = waits.0.iter().map(|w| (w.duration - MIN_SLOW, w.since)).collect();
         assert_eq!(kept, [(9, 9), (9, 19), (8, 8), (8, 18), (7, 7), (7, 17), (6, 6), (6, 16)]);
         assert!(requested < 21, "{requested}");
     }
