@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use answers::words::thousands;
 use anyhow::bail;
 use exporter::plan::{Plan, RecordedCalls, Row, Thresholds, percent};
 
@@ -121,7 +122,7 @@ fn summary(plan: &Plan) -> String {
         plan.rows.len(),
         counted(plan.methods, "method"),
         percent(plan.left_out(), plan.calls),
-        grouped(plan.calls),
+        thousands(plan.calls),
     );
     if plan.unwritable > 0 {
         text += &format!("; {} more have names that a rule cannot hold", plan.unwritable);
@@ -135,7 +136,7 @@ fn write_rules(out: &mut dyn Write, plan: &Plan, limits: &Thresholds) -> io::Res
     writeln!(
         out,
         "# Left out: {} calls or more, {} % of all or more, a mean of {} µs at most, none that lasted or waited.",
-        grouped(limits.calls),
+        thousands(limits.calls),
         limits.share as f64 / 1e4,
         limits.mean as f64 / 1e3
     )?;
@@ -150,28 +151,9 @@ fn evidence_of(row: &Row, all: u64) -> String {
     let about = if used.estimated > 0 { "about " } else { "" };
     format!(
         "{about}{} calls ({:.2} %), mean {:.3} µs, longest {:.3} ms",
-        grouped(used.calls),
+        thousands(used.calls),
         percent(used.calls, all),
         used.mean() as f64 / 1e3,
         used.longest as f64 / 1e6
     )
-}
-
-/// Formats a number with commas between its thousands.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
-    groups.collect::<Vec<_>>().join(",")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thousands_are_separated() {
-        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (147_310_973, "147,310,973")] {
-            assert_eq!(grouped(number), text);
-        }
-    }
 }

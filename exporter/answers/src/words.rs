@@ -81,6 +81,13 @@ mod tests {
     }
 
     #[test]
+    fn thousands_are_separated() {
+        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (147_310_973, "147,310,973")] {
+            assert_eq!(thousands(number), text);
+        }
+    }
+
+    #[test]
     fn an_estimate_has_three_digits() {
         let texts = [0, 7, 999, 1_234, 41_234_567, u64::MAX].map(about);
         assert_eq!(texts, ["0", "7", "999", "1,230", "41,200,000", "18,400,000,000,000,000,000"]);
