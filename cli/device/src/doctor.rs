@@ -1,5 +1,6 @@
 //! Checks of a setup: what is wrong, and how to fix it.
 
+use serde::Serialize;
 use trace_format::{MapId, Recording};
 
 use crate::app::{App, Place, RecordingList};
@@ -18,7 +19,8 @@ const MIN_FREE_KIB: u64 = 64 << 10;
 const HEADER_BYTES: usize = 64 << 10;
 
 /// The result of a check.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// The check passed.
     Good,
@@ -32,7 +34,7 @@ pub enum Outcome {
 
 /// A check and its result.
 #[non_exhaustive]
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Check {
     /// What was checked. Names are stable: scripts may rely on them.
     pub name: &'static str,

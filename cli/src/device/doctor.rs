@@ -60,18 +60,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     let checks = examine(scope, &environment, &options.link.timeouts(stop));
     let good = checks.iter().all(|check| check.outcome != Outcome::Bad);
     if options.json {
-        let list: Vec<_> = checks
-            .iter()
-            .map(|check| {
-                json!({
-                    "name": check.name,
-                    "outcome": named(check.outcome).0,
-                    "found": check.found,
-                    "cure": check.cure,
-                })
-            })
-            .collect();
-        terminal::print_json(&json!({"ok": good, "checks": list}))?;
+        terminal::print_json(&json!({"ok": good, "checks": checks}))?;
     } else {
         let mut stdout = terminal::stdout();
         for check in &checks {
@@ -82,19 +71,14 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Names an outcome: a word for JSON, and a mark for people.
-fn named(outcome: Outcome) -> (&'static str, &'static str) {
-    match outcome {
-        Outcome::Good => ("good", "ok"),
-        Outcome::Warning => ("warning", "warn"),
-        Outcome::Bad => ("bad", "BAD"),
-        Outcome::Unknown => ("unknown", "?"),
-    }
-}
-
 /// Formats a check. A device's answers may hold anything: control characters do not reach the terminal.
 fn line(check: &Check) -> String {
-    let (_, mark) = named(check.outcome);
+    let mark = match check.outcome {
+        Outcome::Good => "ok",
+        Outcome::Warning => "warn",
+        Outcome::Bad => "BAD",
+        Outcome::Unknown => "?",
+    };
     let found: String = check.found.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let mut line = format!("{mark:<5}{:<13}{found}", check.name);
     if let Some(cure) = &check.cure {
