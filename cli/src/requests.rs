@@ -58,24 +58,16 @@ pub(crate) fn run(options: Options) -> anyhow::Result<()> {
     let mut maps = MethodMaps::new(options.method_map.as_deref(), None)?;
     let opened = Recordings::open(std::slice::from_ref(&file), &mut maps)?;
     let watch = options.watch.on(&options.threads);
-    let mut found = Vec::new();
-    for input in opened.inputs() {
-        found.push(Requests::find(input.recording, input.map, &watch)?);
-    }
+    let input = opened.inputs()[0];
+    let requests = Requests::find(input.recording, input.map, &watch)?;
     output::page(options.out.as_deref(), options.json, |out| {
-        for requests in &found {
-            if options.json {
-                let mut document = requests.to_json();
-                document["schema"] = "1.0".into();
-                document["file"] = file.display().to_string().into();
-                writeln!(out, "{document:#}")?;
-                continue;
-            }
-            for line in requests.lines() {
-                writeln!(out, "{line}")?;
-            }
+        if options.json {
+            let mut document = requests.to_json();
+            document["schema"] = "1.0".into();
+            document["file"] = file.display().to_string().into();
+            return Ok(writeln!(out, "{document:#}")?);
         }
-        Ok(())
+        Ok(requests.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?)
     })
 }
 
