@@ -12,7 +12,6 @@ use serde_json::json;
 
 use crate::cleanup;
 use crate::instrument::{self, choice::Choice};
-use crate::progress::Progress;
 use crate::recordings::MAP_NAME;
 
 /// Instrument an app without its build: an APK, its splits, an App Bundle or an APK set
@@ -130,10 +129,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<()> {
         abis: options.abi.clone(),
         settings: options.set.clone(),
     };
-    let progress = Progress::new(!options.choice.json && !options.choice.quiet);
-    let summary = instrument_app(&inputs, &maps, &app, &instrument::watched(&progress, inputs.len()));
-    drop(progress);
-    let summary = summary?;
+    let summary = instrument_app(&inputs, &maps, &app, &instrument::watched(&options.choice, inputs.len()))?;
     if options.choice.json {
         let mut json = instrument::to_json(&summary.methods, &inputs, &maps);
         add_json(&mut json, &summary);

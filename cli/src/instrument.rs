@@ -113,10 +113,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<()> {
     let directories = directories.chain(&maps.ignored).filter_map(|path| path.parent());
     directories.chain(options.cache.as_deref()).for_each(cleanup::sweep);
     let settings = settings(&options)?;
-    let progress = Progress::new(!options.choice.json && !options.choice.quiet);
-    let summary = instrument(&inputs, &maps, &settings, &watched(&progress, inputs.len()));
-    drop(progress);
-    let summary = summary?;
+    let summary = instrument(&inputs, &maps, &settings, &watched(&options.choice, inputs.len()))?;
     if options.choice.json {
         terminal::print_json(&to_json(&summary, &inputs, &maps))?;
     } else {
@@ -149,8 +146,9 @@ pub(crate) fn check_skipped(choice: &Choice, summary: &Summary) -> anyhow::Resul
     Ok(())
 }
 
-/// Shows the instrumenter's progress over `count` inputs.
-pub(crate) fn watched(progress: &Progress, count: usize) -> impl Fn(instrumenter::Progress<'_>) + Sync {
+/// Shows the instrumenter's progress over `count` inputs, unless the options ask for silence.
+pub(crate) fn watched(choice: &Choice, count: usize) -> impl Fn(instrumenter::Progress<'_>) + Sync {
+    let progress = Progress::new(!choice.json && !choice.quiet);
     let (reading, writing) = (AtomicUsize::new(0), AtomicUsize::new(0));
     move |step| {
         let nth = match step {
