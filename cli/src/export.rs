@@ -1,6 +1,5 @@
 //! `anrscope export`: converts recordings into a trace for a viewer.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -282,8 +281,7 @@ pub(crate) fn named_form(path: &Path) -> Option<(&'static str, (Format, bool))> 
 
 /// Parses a path whose extension names a trace format, or that names an existing file which is not a regular one.
 pub(crate) fn trace_path() -> impl TypedValueParser<Value = PathBuf> {
-    OsStringValueParser::new().try_map(|text: OsString| {
-        let path = PathBuf::from(text);
+    OsStringValueParser::new().map(PathBuf::from).try_map(|path| {
         let device = path.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
         if device || form_of(&path).is_some() {
             Ok(path)

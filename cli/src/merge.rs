@@ -1,7 +1,6 @@
 //! `anrscope merge`: combines recordings and traces of one device on one timeline.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -73,8 +72,7 @@ fn is_tar(path: &Path) -> bool {
 }
 
 fn merged_path() -> impl TypedValueParser<Value = PathBuf> {
-    OsStringValueParser::new().try_map(|text: OsString| {
-        let path = PathBuf::from(text);
+    OsStringValueParser::new().map(PathBuf::from).try_map(|path| {
         let trace = path.extension().is_some_and(|e| e == "pftrace" || e == "perfetto-trace");
         if trace || is_tar(&path) {
             Ok(path)

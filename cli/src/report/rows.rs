@@ -1,6 +1,5 @@
 //! The file of `--rows`, whose name says in which form the rows are written.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -31,8 +30,7 @@ pub(super) struct RowsFile {
 impl RowsFile {
     /// Parses a path whose extension names a form.
     pub(super) fn parser() -> impl TypedValueParser<Value = Self> {
-        OsStringValueParser::new().try_map(|text: OsString| {
-            let path = PathBuf::from(text);
+        OsStringValueParser::new().map(PathBuf::from).try_map(|path| {
             let form = form_of(&path).ok_or(
                 "the name of a file of rows ends with .jsonl, .ndjson or .json for JSON Lines, or with .csv",
             )?;
