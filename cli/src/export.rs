@@ -150,9 +150,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<()> {
         ..ExportOptions::default()
     };
     let place = output::new_directory_of(&options.out);
-    let progress = Progress::new(!options.quiet);
-    let summary = write_watched(&recordings, settings, &options.out, &progress)?;
-    drop(progress);
+    let summary = write_watched(&recordings, settings, &options.out, Progress::new(!options.quiet))?;
     terminal::warn_all(&summary.warnings)?;
     if options.json {
         terminal::print_json(&to_json(&summary))?;
@@ -167,7 +165,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<()> {
 /// # Errors
 /// If a recording cannot be read any further, or `out` cannot be written.
 pub(crate) fn write(recordings: &Recordings, out: &Path) -> anyhow::Result<ExportSummary> {
-    write_watched(recordings, ExportOptions::default(), out, &Progress::new(false))
+    write_watched(recordings, ExportOptions::default(), out, Progress::new(false))
 }
 
 /// As [`write()`], with options and a progress line. The name of `out` decides about the format.
@@ -178,7 +176,7 @@ pub(crate) fn write_watched(
     recordings: &Recordings,
     options: ExportOptions,
     out: &Path,
-    progress: &Progress,
+    progress: Progress,
 ) -> anyhow::Result<ExportSummary> {
     let inputs = recordings.inputs();
     let (format, is_compressed) = form_of(out).unwrap_or_default();
@@ -209,7 +207,7 @@ struct Watched<'a> {
     written: u64,
     began: Instant,
     recordings: &'a Recordings,
-    progress: &'a Progress,
+    progress: Progress,
 }
 
 impl Write for Watched<'_> {

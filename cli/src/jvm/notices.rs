@@ -83,9 +83,7 @@ impl Notices {
         out: &Path,
         traced: usize,
     ) -> anyhow::Result<()> {
-        let progress = Progress::new(!self.quiet);
-        let written = export::write_watched(recordings, options, out, &progress)?;
-        drop(progress);
+        let written = export::write_watched(recordings, options, out, Progress::new(!self.quiet))?;
         self.warn_all(&written.warnings);
         let (words, traced) = (export::in_words(&written), counted(traced, "method"));
         self.line(format_args!("{words}, {traced} traced -> {}", out.display()));
