@@ -30,65 +30,49 @@ pub struct NativeSymbols {
     symbols: native_stacks::Symbols,
 }
 
-#[cfg(not(feature = "native-stacks"))]
+#[cfg_attr(not(feature = "native-stacks"), allow(unused_variables))]
 impl NativeSymbols {
-    /// Symbols in these directories. This build has no reader for them (feature `native-stacks`).
-    #[must_use]
-    pub fn new(_directories: Vec<PathBuf>) -> Self {
-        Self {}
-    }
-
-    /// Libraries without symbols: none, since this build looks for none.
-    #[must_use]
-    pub fn missing(&self) -> Vec<MissingSymbols> {
-        Vec::new()
-    }
-
-    /// Returns no sentence: this build reads no symbols.
-    #[must_use]
-    pub fn notes(&self) -> Vec<String> {
-        Vec::new()
-    }
-}
-
-#[cfg(not(feature = "native-stacks"))]
-impl Dump {
-    /// Leaves the dump as it is: this build cannot read symbols.
-    pub fn name_native_frames(&mut self, _symbols: &mut NativeSymbols) {}
-}
-
-#[cfg(feature = "native-stacks")]
-impl NativeSymbols {
-    /// Symbols in these directories, the first one first: found by build id, or by the file's name where a dump states none.
+    /// Symbols in these directories, the first one first: found by build id, or by the file's name where a dump states
+    /// none. A build without the feature `native-stacks` has no reader for them.
     #[must_use]
     pub fn new(directories: Vec<PathBuf>) -> Self {
-        Self { symbols: native_stacks::Symbols::new(directories) }
+        Self {
+            #[cfg(feature = "native-stacks")]
+            symbols: native_stacks::Symbols::new(directories),
+        }
     }
 
     /// Libraries of which no frame got a name, those with most frames first.
     #[must_use]
     pub fn missing(&self) -> Vec<MissingSymbols> {
+        #[cfg(feature = "native-stacks")]
         let missing = self.symbols.missing().into_iter().map(|missing| MissingSymbols {
             path: missing.path,
             build_id: missing.build_id,
             frames: missing.addresses,
             why: missing.why.to_string(),
         });
+        #[cfg(not(feature = "native-stacks"))]
+        let missing = std::iter::empty();
         missing.collect()
     }
 
     /// Returns sentences about files that were left out or could not be read.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        self.symbols.notes()
+        #[cfg(feature = "native-stacks")]
+        return self.symbols.notes();
+        #[cfg(not(feature = "native-stacks"))]
+        Vec::new()
     }
 }
 
-#[cfg(feature = "native-stacks")]
+#[cfg_attr(not(feature = "native-stacks"), allow(unused_variables))]
 impl Dump {
     /// Names the native frames by their libraries' symbols: function, file and line; inlined functions become frames of their own. Frames
     /// without symbols stay as they are.
     pub fn name_native_frames(&mut self, symbols: &mut NativeSymbols) {
+        #[cfg(feature = "native-stacks")]
         for thread in self.sections.iter_mut().flat_map(|section| &mut section.threads) {
             name_thread(thread, &mut symbols.symbols);
         }
