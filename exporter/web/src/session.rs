@@ -23,16 +23,9 @@ const MAX_DUMPS: usize = 1000;
 const MAX_TEXT: usize = 32 << 20;
 
 /// Why a file has no answer: a sentence for the page, which says what to do.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct Refusal(String);
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Refusal {}
 
 fn refused(reason: impl fmt::Display) -> Refusal {
     Refusal(shown(&reason.to_string()))
