@@ -179,7 +179,7 @@ pub(crate) fn write_watched(
     progress: Progress,
 ) -> anyhow::Result<ExportSummary> {
     let inputs = recordings.inputs();
-    let (format, is_compressed) = form_of(out).unwrap_or_default();
+    let (format, is_compressed) = named_form(out).map(|(_, form)| form).unwrap_or_default();
     let options = ExportOptions { format, ..options };
     let output = Output::create(out)?;
     let watched = Watched { out: output.file(), written: 0, began: Instant::now(), recordings, progress };
@@ -260,12 +260,7 @@ fn to_json(summary: &ExportSummary) -> serde_json::Value {
     document
 }
 
-/// The format that a file's name asks for, and true if the file is compressed with gzip.
-fn form_of(path: &Path) -> Option<(Format, bool)> {
-    named_form(path).map(|(_, form)| form)
-}
-
-/// The end of a trace's name, and the form that it stands for: see [`form_of`].
+/// The end of a trace's name, and what it stands for: the format, and true if the file is compressed with gzip.
 pub(crate) fn named_form(path: &Path) -> Option<(&'static str, (Format, bool))> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let forms = [
@@ -281,7 +276,7 @@ pub(crate) fn named_form(path: &Path) -> Option<(&'static str, (Format, bool))> 
 pub(crate) fn trace_path() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(PathBuf::from).try_map(|path| {
         let device = path.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
-        if device || form_of(&path).is_some() {
+        if device || named_form(&path).is_some() {
             Ok(path)
         } else {
             Err("the name of a trace ends with .pftrace, .json or .json.gz")
