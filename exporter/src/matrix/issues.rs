@@ -233,7 +233,7 @@ impl<'a> Reporter<'a> {
         let frames = std::mem::replace(&mut self.frames, FrameCounts::new(self.rules));
         let SceneReports { reports, means, api } = frames.finish();
         for (at, report) in &reports {
-            let scene = self.text(TextId(report.scene));
+            let scene = self.facts.text(TextId(report.scene)).unwrap_or_default();
             self.push(*at, &Issue::Fps { scene: &scene, report, means, api });
         }
         self.reports.sort_by_key(|(at, _)| *at);
@@ -406,14 +406,10 @@ impl<'a> Reporter<'a> {
         recorded.unwrap_or_else(|| self.frames.scene_at(at).0 != 0)
     }
 
-    fn text(&self, id: TextId) -> String {
-        self.facts.recording.texts().get(id).map(|text| clean(text).into_owned()).unwrap_or_default()
-    }
-
     fn scene_at(&self, at: u64) -> String {
         let recorded =
             self.facts.sections.snapshots.iter().find(|s| s.at == at).and_then(|s| s.scene.clone());
-        recorded.unwrap_or_else(|| self.text(self.frames.scene_at(at)))
+        recorded.unwrap_or_else(|| self.facts.text(self.frames.scene_at(at)).unwrap_or_default())
     }
 
     fn push(&mut self, at: u64, issue: &Issue<'_>) {
