@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::output;
 
 /// The library with the agent and the recorder, which Cargo links before the program (`build.rs`); empty after `cargo check` only.
-static LIBRARY: &[u8] = include_bytes!(env!("ANRSCOPE_EMBEDDED_LIBRARY"));
+pub(crate) static LIBRARY: &[u8] = include_bytes!(env!("ANRSCOPE_EMBEDDED_LIBRARY"));
 
 /// Writes the library into `dir`/runtime, in place of an earlier run's, and returns its path.
 ///
@@ -40,11 +40,6 @@ pub(crate) fn library() -> io::Result<&'static [u8]> {
 
 /// The name of the library's file.
 pub(crate) const LIBRARY_NAME: &str = "libanrscope.so";
-
-/// The size of the library's file, bytes.
-pub(crate) fn library_size() -> u64 {
-    LIBRARY.len() as u64
-}
 
 /// A number that tells versions of the library apart.
 pub(crate) fn library_number() -> u64 {

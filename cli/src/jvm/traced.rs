@@ -351,7 +351,7 @@ fn file_limit() -> u64 {
 
 /// Refuses a limit below which neither the agent nor a recording can be written.
 fn check_file_limit(limit: u64) -> anyhow::Result<()> {
-    let needed = embedded::library_size().max(LEAST_FILE);
+    let needed = (embedded::LIBRARY.len() as u64).max(LEAST_FILE);
     if limit < needed {
         bail!(
             "a file may have {} here, and the agent and a recording need {}: raise the limit (ulimit -f)",
