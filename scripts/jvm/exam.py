@@ -203,7 +203,9 @@ def answer_of(text):
     }
 
 
-NAMES = {}
+# Causes by their names, as the pages write them.
+with open(os.path.dirname(os.path.abspath(__file__)) + "/../../docs/causes.md", encoding="utf-8") as causes:
+    NAMES = {name.lower(): cause for cause, name in re.findall(r"^\| `([\w-]+)` \| ([^|]+?) \|", causes.read(), re.M)}
 
 
 def attached(printed):
@@ -237,9 +239,6 @@ def asked_of_file(out, name, *arguments):
         file.write(done.stdout)
     if done.returncode != 0:
         return {"error": done.stderr.strip()[-300:]}
-    for page in json.loads(done.stdout).get("files", []) + json.loads(done.stdout).get("reports", []):
-        cause = page["answer"]["cause"]
-        NAMES[cause["name"].lower()] = cause["id"]
     return answer_of(done.stdout)
 
 

@@ -40,6 +40,7 @@ mod owners;
 mod platform;
 mod question;
 mod recorder;
+mod rests;
 mod sources;
 mod stall;
 mod stretches;

@@ -23,12 +23,13 @@ use answers::answer::{
     CauseId, Claim, Claims, Due, FrameView, SystemShare, due_to_dumped, due_to_recorded, is_ending, is_own,
     keeps_alive, of_recorded, seen, ticks,
 };
-use answers::dump::{self, Section};
+use answers::dump::{self, LockKind, LockLine, Section};
 use answers::waited::Waited;
 use trace_format::event::{Wait, WaitKind, types};
 use trace_format::{ReadError, Thread, ids};
 
 use super::idle::Idle;
+use super::rests::rests_elsewhere;
 use super::sources::Sources;
 use super::stretches::{Sign, Stretch, Usual, computing, in_order, recorded};
 use super::{MIN_ENDED_HANG, WhyCause};
@@ -208,7 +209,9 @@ impl Judge<'_, '_> {
             _ => Claim::HeldUp,
         };
         let is_of_library = !thread.main && !self.is_in_program(stretch, place);
-        if is_of_library && stretch.sign == Sign::LongCall {
+        // A thread that runs no code of the program waits for one that does.
+        let is_of_jdk = !thread.main && place.is_some() && of_dump.is_none();
+        if is_of_jdk || is_of_library && stretch.sign == Sign::LongCall {
             return Ok(None);
         }
         let is_unusual = || self.usual.is_unusual(stretch);
@@ -228,6 +231,9 @@ impl Judge<'_, '_> {
             }
             Due::Nothing | Due::Unknown if is_starved() => judged(Claim::Waits),
             Due::Nothing if self.unusual_around_sleep(thread, stretch)? >= least_unusual => {
+                judged(Claim::HeldUp)
+            }
+            Due::Nothing if is_unusual() && rests_elsewhere(self.sources.facts, thread, stretch)? => {
                 judged(Claim::HeldUp)
             }
             Due::Nothing => Ok(None),
@@ -345,15 +351,27 @@ impl Judge<'_, '_> {
         })
     }
 
-    /// The thread of a dump that has got another name since its recording began: it is in the stretch's call.
+    /// The thread of a dump that has got another name since its recording began: it is in the stretch's call, or enters its
+    /// monitor.
     fn renamed<'s>(&self, section: &'s Section, stretch: &Stretch) -> Option<&'s dump::Thread> {
-        let call = self.sources.names.method(stretch.call?.0);
+        let call = stretch.call.map(|(method, _)| self.sources.names.method(method));
         let recorded = self.sources.facts.recording.threads();
         let is_new = |dumped: &&dump::Thread| {
             recorded.iter().all(|known| dumped.name.as_deref() != Some(thread_name(known).as_str()))
         };
-        let is_in_call = |dumped: &&dump::Thread| seen(dumped).any(|frame| frame.is_call_of(&call));
-        section.threads.iter().filter(is_new).find(is_in_call)
+        let enters = |dumped: &dump::Thread| match stretch.sign {
+            Sign::Still(Some(Wait { kind: WaitKind::Monitor, lock, .. })) => {
+                let is_it =
+                    |line: &LockLine| line.kind == LockKind::WaitingToLock && line.address == Some(lock);
+                dumped.locks.iter().any(is_it)
+            }
+            _ => false,
+        };
+        let is_in_call = |call: &str, dumped: &dump::Thread| seen(dumped).any(|frame| frame.is_call_of(call));
+        let is_it = |dumped: &&dump::Thread| {
+            call.as_deref().is_some_and(|call| is_in_call(call, dumped)) || enters(dumped)
+        };
+        section.threads.iter().filter(is_new).find(is_it)
     }
 
     /// True if a thread is in the program's own code, and not in a library's alone: idle workers of a server wait there for
@@ -405,11 +423,11 @@ impl Judge<'_, '_> {
             (Some(dumped), _) => due_to_dumped(dumped),
             (None, Some(wait)) => due_to_recorded(self.waited(&wait)),
             (None, None) if self.usual.is_unusual(stretch) => Due::Owed,
-            // Only main's CPU time can say that it computes, or collections what kept it from that; and a process that was
-            // killed in a call did not end it.
+            // Only main's CPU time can say that it computes, and its time in the queue for a processor, or collections, what kept
+            // it from that; and a process that was killed in a call did not end it.
             (None, None) => {
                 let ran = self.sources.facts.recorder.cpu(thread.tid, stretch.since, stretch.until);
-                let ran = ran.is_some_and(|cpu| cpu.mostly() == "running");
+                let ran = ran.is_some_and(|cpu| cpu.ran + cpu.waited >= cpu.polled() / 2);
                 let was_killed = !stretch.ended && !in_order(self.sources.facts);
                 let is_owed = ran || was_killed || self.was_collected(thread, stretch);
                 if thread.main && is_owed { Due::Owed } else { Due::Nothing }
@@ -655,6 +673,58 @@ mod tests {
         };
         assert_eq!(hung(&report(asleep, tasks(5))), Some(("worker", 21, 40)));
         assert_eq!(hung(&report(asleep, tasks(1))), None, "nothing says how long a task takes");
+    }
+
+    #[test]
+    fn waits_that_are_elsewhere_than_where_the_thread_rests_are_hangs() {
+        let asleep = |main: &mut ThreadBuilder| {
+            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
+        };
+        // Rounds of a call in which the thread sleeps for this time, and then a pause in the loop itself; in the last round
+        // the sleep does not end.
+        let rounds = |within: u64, pause: u64| {
+            move |worker: &mut ThreadBuilder| {
+                worker.enter(S, 3);
+                for round in 0..8 {
+                    let begin = (2 + round) * S;
+                    worker.enter(begin, 4).event(begin, wait(WaitKind::Sleep));
+                    worker.event(begin + within, Event::WaitEnd).exit(begin + within, 4);
+                    worker.event(begin + within, wait(WaitKind::Sleep));
+                    worker.event(begin + within + pause, Event::WaitEnd);
+                }
+                worker.enter(20 * S, 4).event(20 * S, wait(WaitKind::Sleep));
+            }
+        };
+        assert_eq!(hung(&report(asleep, rounds(S / 10, S / 2))), Some(("worker", 20, 40)));
+        assert_eq!(hung(&report(asleep, rounds(S / 10, S / 10))), None, "it rests in both");
+        assert_eq!(hung(&report(asleep, rounds(S / 2, S / 10))), None, "it rests there");
+    }
+
+    #[test]
+    fn main_that_gets_no_processor_hangs() {
+        let found = |waited: u64| {
+            let usage = move |ran: u64, waited: u64| {
+                Event::Usage(trace_format::event::Usage {
+                    tid: 7,
+                    state: b'R',
+                    ran,
+                    waited,
+                    ..Default::default()
+                })
+            };
+            let recording = RecordingBuilder::new(7, "Shop").last_alive(40 * S).state(State::Ended as u32);
+            let recording = recording.section(SectionKind::Process, b"os=linux\n").main("main", |main| {
+                main.enter(S, 1).enter(10 * S, 2).exit(20 * S, 2).exit(39 * S, 1);
+            });
+            let recording = recording.service(|service| {
+                service.event(10 * S, usage(0, 0)).event(19 * S, usage(S, waited));
+            });
+            let recording = Recording::open(recording.build()).unwrap();
+            hung(&Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap())
+                .is_some()
+        };
+        assert!(found(7 * S));
+        assert!(!found(S), "it sleeps");
     }
 
     /// Three short calls, and then one that waits for work for the rest of the time.

@@ -22,7 +22,7 @@ const AT_ONCE: u64 = 1_000_000_000;
 /// Maximum number of methods whose usual time is known.
 const MAX_METHODS: usize = 1 << 16;
 /// The number of earlier calls from which on it is known how long a method usually takes.
-const MIN_CALLS: u32 = 3;
+const MIN_CALLS: u32 = 2;
 /// A call is unusual if it takes this many times as long as nine of ten others.
 const UNUSUAL: u64 = 8;
 /// Waits are a convoy if at most this part of their time, from the first to the last, is between them: a tenth.
@@ -242,7 +242,7 @@ fn outermost(stack: &OpenStack) -> Option<&Open> {
     stack.frames().iter().take(64).find(|open| ids::is_method(open.key))
 }
 
-fn innermost(stack: &OpenStack) -> Option<&Open> {
+pub(super) fn innermost(stack: &OpenStack) -> Option<&Open> {
     stack.frames().iter().rev().take(64).find(|open| ids::is_method(open.key))
 }
 

@@ -34,7 +34,7 @@ pub struct WaitPhrases {
     pub does: &'static str,
     /// What the thread did, in front of [`Wait::class`].
     pub did: &'static str,
-    /// Whether [`WaitPhrases::waited`] and [`WaitPhrases::does`] need [`Wait::class`] behind them.
+    /// Whether these phrases need [`Wait::class`] behind them.
     pub has_object: bool,
 }
 
@@ -67,7 +67,9 @@ impl WaitKind {
                 "was in Object.wait on",
             ),
             Self::Park => ("park", "parked", "parked on", "is parked on", "was parked on"),
-            Self::Sleep => ("sleep", "Thread.sleep", "in Thread.sleep", "is in Thread.sleep", "slept in"),
+            Self::Sleep => {
+                ("sleep", "Thread.sleep", "in Thread.sleep", "is in Thread.sleep", "was in Thread.sleep")
+            }
             Self::Join => {
                 ("join", "Thread.join", "in Thread.join on", "is in Thread.join on", "was in Thread.join on")
             }

@@ -274,11 +274,12 @@ fn steps(f: &Observed, id: CauseId) -> Option<Vec<Evidence>> {
 
 fn recorded(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
     let sum = f.mostly_waited(|sum| wait_cause(f, sum) == cause)?;
-    let verb = sum.kind.phrases().did;
-    let what = Waited { kind: sum.kind, call: sum.call, class: sum.class.as_deref() }.object();
+    let phrases = sum.kind.phrases();
+    let object = Waited { kind: sum.kind, call: sum.call, class: sum.class.as_deref() }.object();
+    let object = if phrases.has_object { format!(" {object}") } else { String::new() };
     let times = if sum.count > 1 { format!(" in {} waits", sum.count) } else { String::new() };
     let (took, percent) = (seconds(sum.total), percent(sum.total, f.duration()));
-    let text = format!("main {verb} {what} for {took} ({percent} % of the hang){times}");
+    let text = format!("main {}{object} for {took} ({percent} % of the hang){times}", phrases.did);
     let owner = sum.owner.as_ref().and_then(|owner| one(0, format!("owned by {owner}")));
     all([one(sum.since, text), owner, f.was_in()])
 }
