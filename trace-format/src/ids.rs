@@ -31,7 +31,7 @@ pub const fn is_method(id: u32) -> bool {
     id >= METHOD_FIRST && id <= METHOD_LAST
 }
 
-/// Whether a word with this id is the begin or the end of a method or of a call that blocks: it has no payload, and Java
+/// True if a word with this id is the begin or the end of a method or of a call that blocks: it has no payload, and Java
 /// writes it.
 #[inline]
 #[must_use]

@@ -341,7 +341,7 @@ pub(super) fn computing(
             while let Some(ended) = around.pop_if(|around| around.depth >= depth) {
                 found.extend(ended.stretch(until, end));
             }
-            // One that was not recorded ended at any time, as that of a method that was switched off.
+            // A call of a method that was switched off ended at any time.
             if by == EndedBy::End {
                 let caller = depth.checked_sub(1).map(|caller| open.frames()[caller].key);
                 next.iter_mut().for_each(|stood| stood.returned(depth, caller, &closed, until));

@@ -141,7 +141,7 @@ fn what_is_ready_at_once_is_no_wait() {
 }
 
 #[test]
-fn of_very_many_blocking_calls_those_that_take_long_are_recorded() {
+fn long_calls_among_very_many_blocking_ones_are_recorded() {
     let directory = directory("hurried", "Hurried");
     java(&directory, &["-Danrscope.max_overhead=0"], &["Hurried"]);
     let recording = recording(&directory);
