@@ -21,6 +21,7 @@
 //! | `unsafe_access` | `sun.misc.Unsafe` in a JVM that warns of it |
 //! | `threads` | threads of a JVM that runs already |
 //! | `thread_dump` | a dump of all threads in HotSpot's form |
+//! | `pipes` | whether what threads read is other programs' output |
 //! | `stuck_threads` | which threads do not go on, from samples of their stacks |
 //! | `agent` | its state, and what it does with a class |
 //! | `contended` | waits for monitors, by the JVM's events |
@@ -45,6 +46,7 @@ mod jvmti;
 mod loaded;
 mod loaders;
 mod notices;
+mod pipes;
 mod runtime_classes;
 mod settings;
 mod stall_watch;

@@ -33,6 +33,7 @@ use jni::sys::{jint, jlong, jobject};
 use crate::environment::{Environment, Failed, Line, MethodId, Stack, ThreadInfo};
 use crate::java::{Field, Global, Java};
 use crate::jvmti::{Capabilities, capability, thread_state};
+use crate::pipes;
 
 /// The most frames of a thread that are listed.
 pub(crate) const MOST_FRAMES: jint = 256;
@@ -137,6 +138,10 @@ pub(crate) struct Stacks {
     pub(crate) all: Vec<(jlong, Stack)>,
 }
 
+/// As HotSpot writes below a read of another program's output, whose buffer it locks.
+const LOCKED_PIPE: &str =
+    "\t- locked <no object reference available> (a java.lang.ProcessImpl$ProcessPipeInputStream)\n";
+
 /// Makes dumps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dumper {
@@ -185,6 +190,7 @@ impl Dumper {
         });
 
         let mut names = Names::default();
+        let mut are_pipes = None;
         let mut text = Text::new();
         for stuck in occasion.stuck {
             let mut named = |methods: &Vec<MethodId>| {
@@ -211,7 +217,14 @@ impl Dumper {
             };
             let frames =
                 stack.frames.iter().map(|frame| names.of(self, java, frame.method).at(frame.location));
-            let frames: Vec<String> = frames.collect();
+            let mut frames: Vec<String> = frames.collect();
+            if frames.first().is_some_and(|frame| frame.starts_with("\tat java.io.FileInputStream.read"))
+                && *are_pipes.get_or_insert_with(pipes::are_all_that_is_read)
+            {
+                let buffered =
+                    |frame: &&mut String| frame.starts_with("\tat java.io.BufferedInputStream.read(");
+                frames.iter_mut().filter(buffered).for_each(|frame| frame.push_str(LOCKED_PIPE));
+            }
             let thread = Thread {
                 number: *number,
                 info,
