@@ -47,7 +47,7 @@ mod tests {
             let (tell, told) = std::sync::mpsc::channel();
             scope.spawn(move || {
                 tell.send(nix::unistd::gettid()).unwrap();
-                end.read(&mut [0]).unwrap();
+                end.read_to_end(&mut Vec::new()).unwrap();
             });
             let task = format!("/proc/self/task/{}", told.recv().unwrap());
             let waits = || read_by(Path::new(&task)) == Some(fd);
