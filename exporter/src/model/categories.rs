@@ -21,14 +21,16 @@ pub(crate) const ALL: [&str; 5] = [LOCK, BINDER, IO, WAIT, THREAD_STATE];
 
 /// The category of a wait.
 pub(super) fn of_wait(wait: Waited<'_>) -> &'static str {
-    match (wait.kind, of_recorded(wait)) {
-        (WaitKind::Monitor, _) => LOCK,
-        (WaitKind::Blocking, CauseId::BinderCall) => BINDER,
-        // Whatever a stream reads from.
-        (WaitKind::Blocking, CauseId::BlockingCall) => {
-            if wait.call.name().is_some_and(|name| name.starts_with("java.io.")) { IO } else { WAIT }
-        }
-        (WaitKind::Blocking, cause) if cause.kind() == CauseKind::IoWait => IO,
+    match wait.kind {
+        WaitKind::Monitor => LOCK,
+        WaitKind::Blocking => match of_recorded(wait) {
+            CauseId::BinderCall => BINDER,
+            // Whatever a stream reads from.
+            CauseId::BlockingCall if wait.call.name().is_some_and(|name| name.starts_with("java.io.")) => IO,
+            CauseId::BlockingCall => WAIT,
+            cause if cause.kind() == CauseKind::IoWait => IO,
+            _ => WAIT,
+        },
         _ => WAIT,
     }
 }
