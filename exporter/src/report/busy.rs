@@ -13,10 +13,10 @@ use crate::model::{Names, ShortCalls};
 
 /// Maximum number of enclosing calls listed.
 const MAX_CHAIN: usize = 512;
-/// Maximum number of callees distinguished, and number listed.
+/// Maximum number of calls distinguished, and of callees listed.
 const MAX_CALLEES: usize = 4096;
 const MAX_LISTED: usize = 4;
-/// Maximum number of spans and waits between a call and its caller.
+/// Maximum number of items between a call and the method that it is in.
 const MAX_BETWEEN: usize = 64;
 /// Maximum delay from short calls to the event with their count, ns.
 const MAX_COUNT_DELAY: u64 = 2_000_000_000;
@@ -32,6 +32,8 @@ pub struct Busy {
     pub open: u64,
     /// Its recorded callees with the most time, at most four.
     pub callees: Vec<Callee>,
+    /// The recorded call that takes half of the time or more, however deep below the method; of several the innermost.
+    pub(super) inner: Option<Callee>,
     /// Approximate number of main's calls meanwhile that were too short to be recorded.
     pub short_calls: u64,
     /// The methods with most of these, and their share in percent; at most four.
@@ -54,9 +56,9 @@ pub struct Callee {
 }
 
 impl Busy {
-    /// The recorded callee of the method with the most time.
+    /// The recorded call that most of the method's time is in: an inner one that has half of it, or the callee with most.
     pub(super) fn callee(&self) -> Option<CalleeSummary> {
-        let Callee { name, calls, total } = self.callees.first()?.clone();
+        let Callee { name, calls, total } = self.inner.as_ref().or(self.callees.first())?.clone();
         Some(CalleeSummary { name, calls, total, of: self.span.1.saturating_sub(self.span.0) })
     }
 
@@ -102,14 +104,18 @@ pub(super) fn busy<'a>(
     until: u64,
 ) -> Result<Option<Busy>, ReadError> {
     let Some((span, chain)) = long_calls(facts, main, since, until)? else { return Ok(None) };
-    let (callees, short, counted) = called(facts, main, span, chain.last())?;
+    let (called, short, counted) = called(facts, main, span, chain.last())?;
     if chain.is_empty() && short.calls == 0 {
         return Ok(None);
     }
-    let mut callees: Vec<Callee> = callees
-        .into_iter()
-        .map(|(id, (calls, total))| Callee { name: names.method(id).into_owned(), calls, total })
-        .collect();
+    let callee = |(&(_, id), &(calls, total)): (&(usize, u32), &(u64, u64))| Callee {
+        name: names.method(id).into_owned(),
+        calls,
+        total,
+    };
+    let halves = called.iter().filter(|(_, (_, total))| *total >= (span.1 - span.0) / 2);
+    let inner = halves.max_by_key(|((level, id), (_, total))| (*level, *total, *id)).map(callee);
+    let mut callees: Vec<Callee> = called.iter().filter(|((level, _), _)| *level == 1).map(callee).collect();
     callees
         .sort_by(|a, b| b.total.cmp(&a.total).then(b.calls.cmp(&a.calls)).then_with(|| a.name.cmp(&b.name)));
     callees.truncate(MAX_LISTED);
@@ -126,6 +132,7 @@ pub(super) fn busy<'a>(
         open: chain.last().map_or(0, |call| call.spent),
         chain: chain.iter().map(frame).collect(),
         callees,
+        inner,
         short_calls: short.calls,
         hot: short
             .hot()
@@ -174,31 +181,31 @@ fn long_calls<'a>(
     Ok(Some((span, long)))
 }
 
-/// By method: number of calls and their total duration, ns.
-type Callees = HashMap<u32, (u64, u64)>;
+/// By the number of calls from the caller, 1 for its callees, and by method: number of calls and their total duration, ns.
+type Called = HashMap<(usize, u32), (u64, u64)>;
 
-/// The recorded callees of `caller` in `span`, the calls of main too short to be recorded, and when they were
+/// The recorded calls below `caller` in `span`, the calls of main too short to be recorded, and when they were
 /// last counted.
 fn called<'a>(
     facts: &Facts<'a>,
     main: &'a Thread,
     span: (u64, u64),
     caller: Option<&LongCall>,
-) -> Result<(Callees, ShortCalls, u64), ReadError> {
-    let (mut callees, mut short, mut counted) = (Callees::new(), ShortCalls::default(), 0);
+) -> Result<(Called, ShortCalls, u64), ReadError> {
+    let (mut called, mut short, mut counted) = (Called::new(), ShortCalls::default(), 0);
     let mut ended = |stack: &OpenStack, depth: usize, at: u64| {
-        let call = stack.frames()[depth];
-        // A method as deep below spans has no callees of interest, and a walk at each of its waits would take minutes.
-        let mut outer = stack.frames()[..depth].iter().enumerate().rev().take(MAX_BETWEEN);
-        let around = outer.find(|(_, open)| ids::is_method(open.key));
-        let is_caller = caller.zip(around).is_some_and(|(caller, (depth, around))| {
-            depth == caller.depth && around.begun == caller.open.begun
-        });
-        if !is_caller || !ids::is_method(call.key) || call.begun > span.1 || at < span.0 {
+        let Some(caller) = caller else { return };
+        let (frames, call) = (stack.frames(), stack.frames()[depth]);
+        // A call that is deeper is of no interest, and a walk at each of its waits would take minutes.
+        let is_below = (1..=MAX_BETWEEN).contains(&depth.wrapping_sub(caller.depth))
+            && frames[caller.depth].begun == caller.open.begun;
+        if !is_below || !ids::is_method(call.key) || call.begun > span.1 || at < span.0 {
             return;
         }
-        if callees.len() < MAX_CALLEES || callees.contains_key(&call.key) {
-            let (calls, total) = callees.entry(call.key).or_default();
+        let level = frames[caller.depth + 1..=depth].iter().filter(|open| ids::is_method(open.key)).count();
+        let place = (level, call.key);
+        if called.len() < MAX_CALLEES || called.contains_key(&place) {
+            let (calls, total) = called.entry(place).or_default();
             (*calls, *total) = (*calls + 1, *total + overlap((call.begun, at), span));
         }
     };
@@ -223,8 +230,8 @@ fn called<'a>(
     for depth in (0..spans.open().depth()).rev() {
         ended(spans.open(), depth, u64::MAX);
     }
-    callees.retain(|_, (_, total)| *total > 0);
-    Ok((callees, short, counted))
+    called.retain(|_, (_, total)| *total > 0);
+    Ok((called, short, counted))
 }
 
 #[cfg(test)]
@@ -259,15 +266,19 @@ mod tests {
             t.enter(1_001 * MS, 1).enter(1_500 * MS, 2);
             for i in 0..50 {
                 let at = (1_600 + 100 * i) * MS;
-                t.enter(at, 3).enter(at + MS, 4).exit(at + 60 * MS, 4).exit(at + 90 * MS, 3);
+                t.enter(at, 3).enter(at + MS, 4).exit(at + 71 * MS, 4).exit(at + 90 * MS, 3);
             }
             t.exit(6_900 * MS, 2).exit(6_999 * MS, 1).event(7_000 * MS, Event::MessageEnd);
         });
         let found = found.unwrap();
         assert_eq!(names(&found.chain), ["a.B.m8", "a.B.m1", "a.B.m2"]);
         assert_eq!((found.open / MS, found.span), (5_400, (1_000 * MS, 7_000 * MS)));
-        let callee = Callee { name: "a.B.m3".to_owned(), calls: 50, total: 4_500 * MS };
-        assert_eq!((found.callees, found.short_calls, found.hot), (vec![callee], 0, vec![]));
+        let callee = |name: &str, total| Callee { name: name.to_owned(), calls: 50, total };
+        assert_eq!(found.inner, Some(callee("a.B.m4", 3_500 * MS)), "half of the time");
+        assert_eq!(
+            (found.callees, found.short_calls, found.hot),
+            (vec![callee("a.B.m3", 4_500 * MS)], 0, vec![])
+        );
     }
 
     #[test]
