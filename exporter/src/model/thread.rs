@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use trace_format::event::{Folded, types};
+use trace_format::event::{CallId, Folded, TextId, WaitKind, types};
 use trace_format::{Event, Recording, Source, ids};
 
 use super::flows::{Flows, LateEvent};
@@ -88,6 +88,8 @@ pub(crate) struct ThreadPass<'a, 'k, K> {
     cut: usize,
     /// Open waits with a known owner: since when, and the arrow from the release.
     pub(super) waiting: Vec<(u64, u64)>,
+    /// The categories of the waits that it has had: to look one up takes longer than to write the wait.
+    pub(super) categories: HashMap<(WaitKind, CallId, TextId), &'static str>,
     /// Short calls, by the depth of the enclosing slice, innermost last.
     short: Vec<(usize, ShortCalls)>,
     /// The counter of short calls, and the time until which it is valid.
@@ -128,6 +130,7 @@ impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
             message: String::new(),
             cut: 0,
             waiting: Vec::new(),
+            categories: HashMap::new(),
             short: Vec::new(),
             short_counter: None,
             now: shared.start,

@@ -117,7 +117,8 @@ impl<K: Sink> ThreadPass<'_, '_, K> {
         };
         let mut args = Vec::with_capacity(7);
         let waited = Waited { kind: wait.kind, call: wait.call, class: class.as_deref() };
-        args.push(Arg::category(categories::of_wait(waited)));
+        let category = self.categories.entry((wait.kind, wait.call, wait.class));
+        args.push(Arg::category(category.or_insert_with(|| categories::of_wait(waited))));
         if let Some(owner) = owner {
             args.push(Arg::new("owner_tid", Value::Uint(owner.tid.into())));
             args.push(Arg::new("owner_name", Value::Text(owner_name)));
