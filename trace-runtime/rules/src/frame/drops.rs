@@ -72,6 +72,30 @@ impl DropLevels {
     }
 }
 
+/// Frames and dropped frames of each level, by [`Level`]'s order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Frames.
+    pub frames: [u32; 5],
+    /// Dropped frames.
+    pub dropped: [u32; 5],
+}
+
+impl Counts {
+    /// Adds a frame that dropped so many.
+    pub fn add(&mut self, dropped: u32, levels: &DropLevels) {
+        let level = levels.level(dropped) as usize;
+        self.frames[level] = self.frames[level].saturating_add(1);
+        self.dropped[level] = self.dropped[level].saturating_add(dropped);
+    }
+
+    /// All dropped frames.
+    #[must_use]
+    pub fn total_dropped(&self) -> u64 {
+        self.dropped.iter().map(|dropped| u64::from(*dropped)).sum()
+    }
+}
+
 /// The frame interval at a refresh rate, to the nearest ns. An invalid rate (0, negative, not a number, above 1,000)
 /// counts as 60 Hz.
 #[must_use]

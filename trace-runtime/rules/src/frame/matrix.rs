@@ -2,7 +2,7 @@
 //!
 //! Neither is a frame rate: HEAD is one over the mean latency, and OLD divides by 16.00 ms.
 
-use super::drops::{DropLevels, Level};
+use super::drops::{Counts, DropLevels};
 
 /// HEAD (from 2.1, API 24): `FrameTracer.SceneFrameCollectItem`.
 #[derive(Clone, Copy, Default)]
@@ -44,10 +44,8 @@ pub struct Matrix04Report {
     pub scene: u32,
     /// Frames a second, 60 at most.
     pub fps: f32,
-    /// Frames of each level.
-    pub frames: [u32; 5],
-    /// Dropped frames of each level.
-    pub dropped: [u32; 5],
+    /// The counts of its frames.
+    pub counts: Counts,
 }
 
 impl Matrix04Fps {
@@ -98,12 +96,9 @@ impl Matrix04Fps {
 
     fn slice(&self, scene: u32, words: &[u32], sum: u64) -> Matrix04Report {
         let fps = (1e5 * words.len() as f64 / sum as f64).min(60.0) as f32;
-        let mut report = Matrix04Report { scene, fps, frames: [0; 5], dropped: [0; 5] };
+        let mut report = Matrix04Report { scene, fps, counts: Counts::default() };
         for word in words {
-            let dropped = ((word & 0x3F_FFFF) / 1_600).saturating_sub(1);
-            let level: Level = self.levels.level(dropped);
-            report.frames[level as usize] += 1;
-            report.dropped[level as usize] += dropped;
+            report.counts.add(((word & 0x3F_FFFF) / 1_600).saturating_sub(1), &self.levels);
         }
         report
     }

@@ -14,10 +14,10 @@ mod sample;
 mod scenes;
 mod stages;
 
-pub use drops::{DropLevels, Dropped, Level, dropped, interval_ns};
+pub use drops::{Counts, DropLevels, Dropped, Level, dropped, interval_ns};
 pub use fps::FpsMeter;
 pub use overlay::{BARS, OVERLAY_MS, Overlay, OverlayText};
 pub use sample::{METRICS, Metric, Sample};
-pub use scenes::{BadListener, Counts, Listener, REPORT_MS, SceneReport, Scenes};
+pub use scenes::{BadListener, Listener, REPORT_MS, SceneReport, Scenes};
 pub use stages::{FrameCosts, OpenStage, Stages};
 pub use trace_format::event::{InputEvents, Stage};

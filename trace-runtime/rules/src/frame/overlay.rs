@@ -1,9 +1,8 @@
 //! The overlay's text and chart.
 
-use super::drops::{DropLevels, Level};
+use super::drops::{Counts, DropLevels, Level};
 use super::fps::FpsMeter;
 use super::sample::Sample;
-use super::scenes::Counts;
 use crate::text::fixed;
 
 /// The interval of changes of the text and the chart, ms, at every refresh rate (Matrix's needs 21 frames for a change and never
@@ -134,14 +133,9 @@ impl Overlay {
     /// example, a figure of 51 is `Middle`, which begins 9 under the rate.
     #[must_use]
     pub fn colour(&self, centi_fps: u32) -> Level {
-        let under = |by: u32| centi_fps <= self.most().saturating_sub(by * 100);
-        match () {
-            () if under(self.levels.frozen) => Level::Frozen,
-            () if under(self.levels.high) => Level::High,
-            () if under(self.levels.middle) => Level::Middle,
-            () if under(self.levels.normal) => Level::Normal,
-            () => Level::Best,
-        }
+        let under = self.most().saturating_sub(centi_fps) / 100;
+        // No frames at all are frozen, also where the levels begin beyond the rate.
+        self.levels.level(if centi_fps == 0 { u32::MAX } else { under })
     }
 
     /// The bars so far, newest first, in hundredths of frames a second. Lines stand at 50 and 30.

@@ -1,6 +1,6 @@
 //! Counts the frames of each scene and reports them.
 
-use super::drops::DropLevels;
+use super::drops::{Counts, DropLevels};
 use super::fps::FpsMeter;
 use super::sample::{METRICS, Sample};
 use crate::Rules;
@@ -11,30 +11,6 @@ pub const REPORT_MS: u64 = 10_000;
 
 /// The most scenes that are counted at a time.
 const MAX_SCENES: usize = 64;
-
-/// Frames and dropped frames of each level, by [`super::Level`]'s order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
-    /// Frames.
-    pub frames: [u32; 5],
-    /// Dropped frames.
-    pub dropped: [u32; 5],
-}
-
-impl Counts {
-    /// Adds a frame that dropped so many.
-    pub fn add(&mut self, dropped: u32, levels: &DropLevels) {
-        let level = levels.level(dropped) as usize;
-        self.frames[level] = self.frames[level].saturating_add(1);
-        self.dropped[level] = self.dropped[level].saturating_add(dropped);
-    }
-
-    /// All dropped frames.
-    #[must_use]
-    pub fn total_dropped(&self) -> u64 {
-        self.dropped.iter().map(|dropped| u64::from(*dropped)).sum()
-    }
-}
 
 /// The frames that a listener receives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

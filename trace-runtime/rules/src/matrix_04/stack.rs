@@ -1,7 +1,5 @@
 //! Trims a stack and computes its key as 0.4 does. The pairing is ours: a call without its exit is closed with its caller's.
 
-use std::fmt::Write;
-
 use crate::stack::Line;
 
 /// The number of lines that it keeps.
@@ -61,13 +59,6 @@ pub fn matrix_04_key(lines: &[Line], total_ms: i64) -> String {
     } else {
         ids.extend(lines.iter().filter(|line| line.depth == 0).map(|line| line.id));
     }
-    let mut key = String::new();
-    for id in ids {
-        if !key.is_empty() {
-            key.push('\n');
-        }
-        // Writing to a String does not fail.
-        let _ = write!(key, "{id}");
-    }
-    key
+    let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
+    ids.join("\n")
 }

@@ -61,27 +61,15 @@ impl JsonObject {
 }
 
 fn push_text(out: &mut String, text: &str) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
     out.push('"');
     for c in text.chars() {
-        let escape = match c {
-            '"' | '\\' => c,
-            '\n' => 'n',
-            '\t' => 't',
-            '\r' => 'r',
-            '\0'..' ' => 'u',
-            _ => {
-                out.push(c);
-                continue;
-            }
-        };
-        out.push('\\');
-        out.push(escape);
-        if escape == 'u' {
-            let code = u32::from(c) as usize;
-            out.push_str("00");
-            out.push(char::from(HEX[code >> 4 & 15]));
-            out.push(char::from(HEX[code & 15]));
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            '\0'..' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            _ => out.push(c),
         }
     }
     out.push('"');

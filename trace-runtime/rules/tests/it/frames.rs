@@ -257,10 +257,10 @@ fn matrix_04_frame_reports_cover_six_seconds_in_units_of_ten_microseconds() {
     (0..10).for_each(|_| old.frame(4, 700 * MS));
     let reports = old.report();
     assert_eq!(reports.len(), 2);
-    assert_eq!((reports[0].scene, reports[0].fps, reports[0].frames), (3, 60.0, [600, 0, 0, 0, 0]));
+    assert_eq!((reports[0].scene, reports[0].fps, reports[0].counts.frames), (3, 60.0, [600, 0, 0, 0, 0]));
     // 700 ms are 70,000 units: 43 by 16.00 ms, less one. The 9 frames that make 6 s.
     assert_eq!(
-        (reports[1].scene, reports[1].frames, reports[1].dropped),
+        (reports[1].scene, reports[1].counts.frames, reports[1].counts.dropped),
         (4, [0, 0, 0, 0, 9], [0, 0, 0, 0, 378])
     );
     assert!((reports[1].fps - 1.4286).abs() < 0.001);
@@ -268,7 +268,7 @@ fn matrix_04_frame_reports_cover_six_seconds_in_units_of_ten_microseconds() {
     // The period wraps at 41.94 s, the scene at 1,024.
     old.frame(1_024 + 5, (1 << 22) * 10_000 + 6_000 * MS);
     let report = old.report();
-    assert_eq!((report[0].scene, report[0].dropped), (5, [0, 0, 0, 0, 374]));
+    assert_eq!((report[0].scene, report[0].counts.dropped), (5, [0, 0, 0, 0, 374]));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The frame reports of Matrix 0.4 (option `older_fps`).
 
 use trace_rules::frame::matrix::{Matrix04Fps, Matrix04Report};
-use trace_rules::frame::{Counts, DropLevels, METRICS, Sample, SceneReport};
+use trace_rules::frame::{DropLevels, METRICS, Sample, SceneReport};
 
 /// Feeds [`Matrix04Fps`] and reports every 2 minutes.
 pub(super) struct Matrix04Frames {
@@ -50,8 +50,8 @@ impl Matrix04Frames {
     fn scene_report(&self, report: &Matrix04Report) -> SceneReport {
         SceneReport {
             scene: self.scenes.get(report.scene as usize).copied().unwrap_or(0),
-            count: report.frames.iter().sum(),
-            counts: Counts { frames: report.frames, dropped: report.dropped },
+            count: report.counts.frames.iter().sum(),
+            counts: report.counts,
             centi_fps: (report.fps * 100.0).round() as u32,
             head_fps: None,
             metrics: [0; METRICS],
