@@ -12,7 +12,7 @@ use trace_format::layout::State;
 
 use crate::files::{kept_sizes, process_facts};
 use crate::guard::disarm_on_panic;
-use crate::jni::{identity, java_string, record_notice, returned, string, text_id};
+use crate::jni::{answer, identity, java_string, raw, record_notice, returned, string, text_id, with_string};
 use crate::monitors;
 use crate::monitors::config::options::Setting;
 use crate::monitors::config::{options, redact};
@@ -36,10 +36,10 @@ extern "system" fn Java_dev_anrscope_Natives_set(
     key: JString,
     value: JString,
 ) -> jboolean {
-    disarm_on_panic(|| {
-        let (Some(key), Some(value)) = (string(&env, &key), string(&env, &value)) else { return false };
+    answer(|| {
+        let (key, value) = (string(&env, &key)?, string(&env, &value)?);
         match monitors::set(&key, &value) {
-            Ok(()) => return true,
+            Ok(()) => return Some(true),
             Err(options::Refused::Key) => {
                 recorder::notice(&["no option is called ", &redact::own(key)].concat());
             }
@@ -47,31 +47,28 @@ extern "system" fn Java_dev_anrscope_Natives_set(
                 recorder::notice(&["option ", &key, " cannot be set to ", &redact::own(value)].concat());
             }
         }
-        false
+        None
     })
-    .unwrap_or(false)
 }
 
 /// The value of a numeric option, 0 for an unknown key.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_number(env: EnvUnowned, _: JClass, key: JString) -> jlong {
-    disarm_on_panic(|| {
+    answer(|| {
         let key = string(&env, &key)?;
         let option = options::NUMBERS.iter().find(|option| option.key == key)?;
         jlong::try_from(options::number(option.setting)).ok()
     })
-    .flatten()
-    .unwrap_or(0)
 }
 
 /// The value of a text option; empty by default and for an unknown key.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_text(env: EnvUnowned, _: JClass, key: JString) -> jstring {
-    let value = disarm_on_panic(|| {
+    let value: String = answer(|| {
         let key = string(&env, &key)?;
         options::TEXTS.iter().find(|option| option.key == key).map(|option| options::text(option.text))
     });
-    java_string(&env, &value.flatten().unwrap_or_default())
+    java_string(&env, &value)
 }
 
 /// All current values.
@@ -113,11 +110,7 @@ extern "system" fn Java_dev_anrscope_Natives_isForeground(_: EnvUnowned, _: JCla
 /// Records a mark of the app's own.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_mark(env: EnvUnowned, _: JClass, name: JString) {
-    disarm_on_panic(|| {
-        if let Some(name) = string(&env, &name) {
-            events::mark(redact::text(&name));
-        }
-    });
+    with_string(&env, &name, |name| events::mark(redact::text(&name)));
 }
 
 /// Watches the calling thread's heartbeat. Returns its tid, 0 if it is not watched.
@@ -153,11 +146,7 @@ extern "system" fn Java_dev_anrscope_Natives_counter(
     name: JString,
     value: jdouble,
 ) {
-    disarm_on_panic(|| {
-        if let Some(name) = string(&env, &name) {
-            crate::counter(redact::text(&name), value);
-        }
-    });
+    with_string(&env, &name, |name| crate::counter(redact::text(&name), value));
 }
 
 /// Whether this version is disarmed.
@@ -185,16 +174,13 @@ extern "system" fn Java_dev_anrscope_Natives_admit(
     version_name: JString,
     debuggable: jboolean,
 ) -> jboolean {
-    disarm_on_panic(|| {
+    answer(|| {
         process_facts::app(string(&env, &version_name), version);
-        let (Some(directory), Some(mark)) = (string(&env, &directory), string(&env, &mark_directory)) else {
-            return false;
-        };
+        let (directory, mark) = (string(&env, &directory)?, string(&env, &mark_directory)?);
         let (directory, mark) = (Path::new(&directory), Path::new(&mark));
         let share = options::number(Setting::InstallsPerMille);
-        crash_loop::admit(directory, mark, &envelope::process(), version as u64, debuggable, share)
+        Some(crash_loop::admit(directory, mark, &envelope::process(), version as u64, debuggable, share))
     })
-    .unwrap_or(false)
 }
 
 /// Whether an earlier start was switched off.
@@ -211,8 +197,7 @@ extern "system" fn Java_dev_anrscope_Natives_isOff(
 /// Stores what the next start reads: whether anything is recorded, and the rings' sizes.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_keep(env: EnvUnowned, _: JClass, mark_directory: JString) {
-    disarm_on_panic(|| {
-        let Some(marks) = string(&env, &mark_directory) else { return };
+    with_string(&env, &mark_directory, |marks| {
         let marks = Path::new(&marks);
         crash_loop::set_off(marks, !options::is_enabled(Setting::Recording));
         let words = [Setting::MainWords, Setting::PoolWords].map(options::number);
@@ -265,11 +250,7 @@ extern "system" fn Java_dev_anrscope_Natives_finished(
 /// Removes old recordings.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_retain(env: EnvUnowned, _: JClass, directory: JString) {
-    disarm_on_panic(|| {
-        if let Some(directory) = string(&env, &directory) {
-            retention::retain(Path::new(&directory));
-        }
-    });
+    with_string(&env, &directory, |directory| retention::retain(Path::new(&directory)));
 }
 
 /// Notes that the monitors are armed. On main.
@@ -300,7 +281,7 @@ extern "system" fn Java_dev_anrscope_Natives_exited(
     lines: JString,
     trace: JByteArray,
 ) -> jboolean {
-    disarm_on_panic(|| {
+    answer(|| {
         let directory = string(&env, &directory)?;
         let process = string(&env, &process)?;
         let lines = string(&env, &lines).unwrap_or_default();
@@ -315,8 +296,6 @@ extern "system" fn Java_dev_anrscope_Natives_exited(
         };
         Some(exit_info::exited(Path::new(&directory), &envelope::process(), &exit))
     })
-    .flatten()
-    .unwrap_or(false)
 }
 
 /// Records what the platform stored at a trigger, that it did not, or that it is asked to.
@@ -330,14 +309,12 @@ extern "system" fn Java_dev_anrscope_Natives_profiled(
     tag: JString,
     error: jint,
 ) -> jboolean {
-    disarm_on_panic(|| {
+    answer(|| {
         let (trigger, path) = (string(&env, &trigger)?, string(&env, &path));
         let tag = string(&env, &tag).unwrap_or_default();
         let answer = Answer { trigger: &trigger, path: path.as_deref(), tag: &tag, error };
         Some(profile::answered(Path::new(&string(&env, &directory)?), &answer))
     })
-    .flatten()
-    .unwrap_or(false)
 }
 
 /// Handles a step of an activity's life cycle. Returns whether the application's creation ends with it.
@@ -350,12 +327,11 @@ extern "system" fn Java_dev_anrscope_Lifecycle_step(
     class: JString,
     at_ns: jlong,
 ) -> jboolean {
-    disarm_on_panic(|| {
-        let Some((step, class)) = Step::of_number(step).zip(string(&env, &class)) else { return false };
+    answer(|| {
+        let (step, class) = (Step::of_number(step)?, string(&env, &class)?);
         let debounce_ms = options::number(Setting::BackgroundMs);
-        lifecycle::step(step, identity(activity), &class, at_ns as u64, debounce_ms)
+        Some(lifecycle::step(step, identity(activity), &class, at_ns as u64, debounce_ms))
     })
-    .unwrap_or(false)
 }
 
 /// Handles a message of `ActivityThread.H` that creates a component.
@@ -423,11 +399,10 @@ extern "system" fn Java_dev_anrscope_TouchMonitor_focused(
     gained: jboolean,
     at_ns: jlong,
 ) -> jboolean {
-    disarm_on_panic(|| {
-        let class = string(&env, &class);
-        class.is_some_and(|class| starts::focused(identity(activity), &class, gained, at_ns as u64))
+    answer(|| {
+        let class = string(&env, &class)?;
+        Some(starts::focused(identity(activity), &class, gained, at_ns as u64))
     })
-    .unwrap_or(false)
 }
 
 /// Whether this page opened slowly and its views are to be counted.
@@ -453,10 +428,7 @@ extern "system" fn Java_dev_anrscope_EntryViews_counted(
 
 /// A Java array's bytes; `None` for null.
 fn bytes(env: &EnvUnowned<'_>, array: &JByteArray<'_>) -> Option<Vec<u8>> {
-    let (env, array) = (env.as_raw(), array.as_raw());
-    if env.is_null() || array.is_null() {
-        return None;
-    }
+    let (env, array) = raw(env, array.as_raw())?;
     // SAFETY: the JVM has just handed both to this thread's native call, which has not returned; both functions are in every table
     // since JNI 1.1. The range asked for is the array's own, and `bytes` has room for it.
     unsafe {

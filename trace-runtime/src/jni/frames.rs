@@ -8,7 +8,7 @@ use trace_format::event::TextId;
 use trace_rules::frame::Stage;
 
 use crate::guard::disarm_on_panic;
-use crate::jni::returned;
+use crate::jni::{raw_array, returned};
 use crate::monitors::frames::counting::{self, Next, ObservedFrame};
 use crate::monitors::frames::measured::Measured;
 use crate::monitors::{app_state, frames};
@@ -147,19 +147,11 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_scene(env: EnvUnowned, _: JCla
 }
 
 fn read_array(env: &EnvUnowned<'_>, numbers: &JLongArray<'_>) -> Option<[jlong; NUMBERS]> {
-    let (env, numbers) = (env.as_raw(), numbers.as_raw());
-    if env.is_null() || numbers.is_null() {
-        return None;
-    }
+    let (env, numbers) = raw_array(env, numbers.as_raw(), NUMBERS)?;
     let mut values = [0; NUMBERS];
-    // SAFETY: the JVM has just handed both to this thread's native call, which has not returned; the functions are in every
+    // SAFETY: the JVM has just handed both to this thread's native call, which has not returned; the function is in every
     // table since JNI 1.1. The array was asked for its length, and `values` has room for as many as are read.
-    unsafe {
-        if ((**env).v1_1.GetArrayLength)(env, numbers) < NUMBERS as jint {
-            return None;
-        }
-        ((**env).v1_1.GetLongArrayRegion)(env, numbers, 0, NUMBERS as jint, values.as_mut_ptr());
-    }
+    unsafe { ((**env).v1_1.GetLongArrayRegion)(env, numbers, 0, NUMBERS as jint, values.as_mut_ptr()) };
     Some(values)
 }
 
@@ -177,15 +169,8 @@ fn put(env: &EnvUnowned<'_>, numbers: &JLongArray<'_>, frame: &ObservedFrame) {
         frame.dropped.into(),
         frame.report_dropped.into(),
     ];
-    let (env, numbers) = (env.as_raw(), numbers.as_raw());
-    if env.is_null() || numbers.is_null() {
-        return;
-    }
-    // SAFETY: as in `read_array`; the length is checked first.
-    unsafe {
-        if ((**env).v1_1.GetArrayLength)(env, numbers) >= NUMBERS as jint {
-            let (from, count) = (REPORTED as jint, values.len() as jint);
-            ((**env).v1_1.SetLongArrayRegion)(env, numbers, from, count, values.as_ptr());
-        }
-    }
+    let Some((env, numbers)) = raw_array(env, numbers.as_raw(), NUMBERS) else { return };
+    let (from, count) = (REPORTED as jint, values.len() as jint);
+    // SAFETY: as in `read_array`.
+    unsafe { ((**env).v1_1.SetLongArrayRegion)(env, numbers, from, count, values.as_ptr()) };
 }

@@ -7,7 +7,7 @@ use trace_format::event::{Message, TextId};
 use trace_rules::looper::{Bound, Lines, Tag};
 
 use crate::guard::disarm_on_panic;
-use crate::jni::{java_string, record_notice, string, text_id};
+use crate::jni::{answer, java_string, record_notice, string, text_id};
 use crate::message_bounds;
 use crate::monitors::config::redact;
 use crate::monitors::frames;
@@ -127,7 +127,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_text(
     if !said {
         return text_id(&env, &text);
     }
-    disarm_on_panic(|| string(&env, &text).map_or(0, |text| redact::text(&text).0 as jint)).unwrap_or(0)
+    answer(|| string(&env, &text).map(|text| redact::text(&text).0 as jint))
 }
 
 /// Records a notice.

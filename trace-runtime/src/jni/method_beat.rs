@@ -17,7 +17,7 @@ use crate::control::Clock;
 use crate::files::file::Destination;
 use crate::files::kept_sizes;
 use crate::guard::disarm_on_panic;
-use crate::jni::{identity, record_notice, string, text_id};
+use crate::jni::{answer, identity, record_notice, string, text_id, with_string};
 use crate::monitors::starts;
 use crate::recorder::{self, Recorder, Threads};
 use crate::resolution::{Resolution, hundredths};
@@ -73,13 +73,12 @@ const ENDS_THE_JVM: &str = "DestroyJavaVM";
 /// there is no room.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_join(env: EnvUnowned, _: JClass, name: JString) -> jlong {
-    disarm_on_panic(|| {
+    answer(|| {
         let name = string(&env, &name);
         // Main is over, and keeps its name in the recording.
-        let recorder = Recorder::active().filter(|_| name.as_deref() != Some(ENDS_THE_JVM));
-        recorder.map_or(0, |recorder| crate::writing::thread::address_here(recorder, name.as_deref()))
+        let recorder = Recorder::active().filter(|_| name.as_deref() != Some(ENDS_THE_JVM))?;
+        Some(crate::writing::thread::address_here(recorder, name.as_deref()))
     })
-    .unwrap_or(0)
 }
 
 /// The addresses that Java reads itself: 0 the time word, 1 the switches, 3 main's gate, 4 the table of locks' owners; and
@@ -233,10 +232,8 @@ extern "system" fn Java_dev_anrscope_MethodBeat_setDestination(
     _: JClass,
     directory: JString,
 ) {
-    disarm_on_panic(|| {
-        if let Some(directory) = string(&env, &directory) {
-            crate::set_destination(Destination::Directory(PathBuf::from(directory)));
-        }
+    with_string(&env, &directory, |directory| {
+        crate::set_destination(Destination::Directory(PathBuf::from(directory)));
     });
 }
 
@@ -279,7 +276,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
     let map_id = string(&env, &map_id).and_then(|id| id.parse().ok());
     let resolution = Resolution::of_text(&string(&env, &resolution).unwrap_or_default());
     let max_overhead = string(&env, &max_overhead).and_then(|percent| hundredths(&percent));
-    let started = disarm_on_panic(|| {
+    answer(|| {
         let mut config = Config::new(directory.map_or(Destination::Later, Destination::Directory), process);
         config.sense_sigquit = !LEAVES_SIGQUIT.load(Ordering::Relaxed);
         config.recording.threads = if main_only { Threads::Main } else { Threads::All };
@@ -304,8 +301,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
             capture_trace_text();
         }
         Recorder::active().map(|recorder| crate::writing::thread::address_here(recorder, None))
-    });
-    started.flatten().unwrap_or(0)
+    })
 }
 
 /// The process's name: the first word of its command line, as on Android.

@@ -15,7 +15,7 @@ mod stack_bytes;
 
 use ::jni::EnvUnowned;
 use ::jni::objects::JString;
-use ::jni::sys::{jint, jstring};
+use ::jni::sys::{JNIEnv, jint, jobject, jstring};
 
 use crate::guard::disarm_on_panic;
 use crate::recorder;
@@ -25,18 +25,38 @@ fn identity(hash: jint) -> u64 {
     u64::from(hash as u32)
 }
 
+/// Answers Java with what `body` finds; with 0 or false if it finds nothing or has a fault.
+fn answer<T: Default>(body: impl FnOnce() -> Option<T>) -> T {
+    disarm_on_panic(body).flatten().unwrap_or_default()
+}
+
 /// The text id of a Java string in the recording, 0 for none.
 fn text_id(env: &EnvUnowned<'_>, text: &JString<'_>) -> jint {
-    disarm_on_panic(|| string(env, text).map_or(0, |text| recorder::text(&text).0 as jint)).unwrap_or(0)
+    answer(|| string(env, text).map(|text| recorder::text(&text).0 as jint))
 }
 
 /// Writes a Java string as a notice.
 fn record_notice(env: &EnvUnowned<'_>, text: &JString<'_>) {
-    disarm_on_panic(|| {
-        if let Some(text) = string(env, text) {
-            recorder::notice(&text);
-        }
-    });
+    with_string(env, text, |text| recorder::notice(&text));
+}
+
+/// Gives a Java string to `body`, unless it is null.
+fn with_string(env: &EnvUnowned<'_>, text: &JString<'_>, body: impl FnOnce(String)) {
+    disarm_on_panic(|| string(env, text).map(body));
+}
+
+/// The environment and an object as JNI's functions take them; `None` if one is null.
+fn raw(env: &EnvUnowned<'_>, object: jobject) -> Option<(*mut JNIEnv, jobject)> {
+    Some((env.as_raw(), object)).filter(|(env, object)| !env.is_null() && !object.is_null())
+}
+
+/// As [`raw`], an array with at least `least` elements.
+fn raw_array(env: &EnvUnowned<'_>, array: jobject, least: usize) -> Option<(*mut JNIEnv, jobject)> {
+    let (env, array) = raw(env, array)?;
+    // SAFETY: the JVM has just handed both to this thread's native call, which has not returned; the function is in every
+    // table since JNI 1.1.
+    let length = unsafe { ((**env).v1_1.GetArrayLength)(env, array) };
+    (length >= least as jint).then_some((env, array))
 }
 
 /// Converts a Java string; `None` for null. Lone surrogates become U+FFFD.
@@ -44,10 +64,7 @@ fn record_notice(env: &EnvUnowned<'_>, text: &JString<'_>) {
 /// It calls JNI's function table directly. `jni`'s `try_to_string` would bring exception handling and class
 /// lookups, a fifth of the library's size on a device.
 fn string(env: &EnvUnowned<'_>, text: &JString<'_>) -> Option<String> {
-    let (env, text) = (env.as_raw(), text.as_raw());
-    if env.is_null() || text.is_null() {
-        return None;
-    }
+    let (env, text) = raw(env, text.as_raw())?;
     // SAFETY: the JVM has just handed both to this thread's native call, which has not returned; both functions
     // are in every table since JNI 1.2. The range asked for is the string's own, and `units` has room for it.
     unsafe {

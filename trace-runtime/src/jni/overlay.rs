@@ -6,7 +6,7 @@ use ::jni::sys::{jint, jlong, jstring};
 use trace_rules::frame::{BARS, Level};
 
 use crate::guard::disarm_on_panic;
-use crate::jni::{java_string, record_notice};
+use crate::jni::{raw_array, record_notice, returned};
 use crate::monitors::frames::overlay::{self, Shown};
 use crate::time::clock;
 
@@ -35,17 +35,13 @@ extern "system" fn Java_dev_anrscope_Overlay_next(
     uptime_ms: jlong,
     numbers: JIntArray,
 ) -> jstring {
-    let shown = disarm_on_panic(|| {
+    returned(&env, || {
         let uptime_ns = u64::try_from(uptime_ms).unwrap_or(0).saturating_mul(1_000_000);
-        overlay::refresh(clock::of_monotonic(uptime_ns) / 1_000_000)
-    });
-    let Some(shown) = shown.flatten() else { return std::ptr::null_mut() };
-    if !put(&env, &numbers, &shown) {
-        return std::ptr::null_mut();
-    }
-    let [sum, page] = &shown.text.weighted;
-    let texts = [shown.text.fps.as_str(), sum, page, &shown.text.dropped].join("\n");
-    java_string(&env, &texts)
+        let shown = overlay::refresh(clock::of_monotonic(uptime_ns) / 1_000_000)?;
+        put(&env, &numbers, &shown)?;
+        let [sum, page] = &shown.text.weighted;
+        Some([shown.text.fps.as_str(), sum, page, &shown.text.dropped].join("\n"))
+    })
 }
 
 /// Records a notice.
@@ -54,11 +50,8 @@ extern "system" fn Java_dev_anrscope_Overlay_notice(env: EnvUnowned, _: JClass, 
     record_notice(&env, &text);
 }
 
-fn put(env: &EnvUnowned<'_>, numbers: &JIntArray<'_>, shown: &Shown) -> bool {
-    let (env, numbers) = (env.as_raw(), numbers.as_raw());
-    if env.is_null() || numbers.is_null() {
-        return false;
-    }
+fn put(env: &EnvUnowned<'_>, numbers: &JIntArray<'_>, shown: &Shown) -> Option<()> {
+    let (env, numbers) = raw_array(env, numbers.as_raw(), NUMBERS)?;
     let text = &shown.text;
     let mut values = [0; NUMBERS];
     let counts = text.sum.iter().chain(&text.page).map(|count| jint::try_from(*count).unwrap_or(jint::MAX));
@@ -70,13 +63,8 @@ fn put(env: &EnvUnowned<'_>, numbers: &JIntArray<'_>, shown: &Shown) -> bool {
     for (value, number) in values.iter_mut().zip(all) {
         *value = number;
     }
-    // SAFETY: the JVM has just handed both to this thread's native call, which has not returned; the functions are in every
+    // SAFETY: the JVM has just handed both to this thread's native call, which has not returned; the function is in every
     // table since JNI 1.1. The array was asked for its length.
-    unsafe {
-        if ((**env).v1_1.GetArrayLength)(env, numbers) < NUMBERS as jint {
-            return false;
-        }
-        ((**env).v1_1.SetIntArrayRegion)(env, numbers, 0, NUMBERS as jint, values.as_ptr());
-    }
-    true
+    unsafe { ((**env).v1_1.SetIntArrayRegion)(env, numbers, 0, NUMBERS as jint, values.as_ptr()) };
+    Some(())
 }

@@ -6,8 +6,7 @@ use ::jni::EnvUnowned;
 use ::jni::objects::{JClass, JString};
 use ::jni::sys::jboolean;
 
-use crate::guard::disarm_on_panic;
-use crate::jni::string;
+use crate::jni::{answer, string};
 use crate::monitors::past::stack_bytes;
 
 /// Wipes the recordings of a directory, or a single recording or copy; one that is in use is only checked. Returns whether a single one
@@ -19,7 +18,7 @@ extern "system" fn Java_dev_anrscope_StackBytes_wipe(
     path: JString,
     in_use: jboolean,
 ) -> jboolean {
-    disarm_on_panic(|| {
+    answer(|| {
         let path = string(&env, &path)?;
         let path = Path::new(&path);
         if path.is_dir() {
@@ -28,6 +27,4 @@ extern "system" fn Java_dev_anrscope_StackBytes_wipe(
         }
         Some(if in_use { stack_bytes::has_none(path) } else { stack_bytes::wipe_file(path) })
     })
-    .flatten()
-    .unwrap_or(false)
 }
