@@ -41,9 +41,7 @@ impl Body {
         if !code.units.len().is_multiple_of(2) || code.units.len() / 2 >= PAYLOAD as usize {
             return Err(code.header("the code has half a unit, or too many"));
         }
-        if code.ins > code.registers {
-            return Err(code.header("there are more parameters than registers"));
-        }
+        Malformed::when(code.ins > code.registers, code.at, "there are more parameters than registers")?;
         let mut reader = Reader::new(code);
         reader.sweep().map_err(|broken| code.malformed(broken))?;
         reader.resolve().map_err(|broken| code.malformed(broken))?;

@@ -68,9 +68,7 @@ impl<'a> Cursor<'a> {
     /// Skips zeros up to a multiple of 4.
     pub(crate) fn align(&mut self) -> Result<(), Malformed> {
         while !self.at.is_multiple_of(4) {
-            if self.u8()? != 0 {
-                return Err(Malformed { at: self.at - 1, what: "padding is not zero" });
-            }
+            Malformed::when(self.u8()? != 0, self.at - 1, "padding is not zero")?;
         }
         Ok(())
     }

@@ -21,9 +21,7 @@ impl<'a> Reader<'a, '_> {
         }
         let size = table.size as usize;
         Malformed::when(size > max, cursor.at(), "a table has more entries than the format allows")?;
-        if !table.at.is_multiple_of(4) {
-            return Err(cursor.error("a table is not aligned"));
-        }
+        Malformed::when(!table.at.is_multiple_of(4), cursor.at(), "a table is not aligned")?;
         Malformed::when(size > cursor.left() / entry, cursor.at(), "a table is longer than the file")?;
         self.budget.item(cursor.at(), cursor.at().saturating_add(size.saturating_mul(entry)))?;
         Ok((cursor, size))
@@ -174,13 +172,11 @@ impl<'a> Reader<'a, '_> {
         let size = cursor.u32()? as usize;
         Malformed::when(size > cursor.left() / 2, at, "a type list is longer than the file")?;
         self.budget.memory::<u32>(at, size)?;
-        let mut types = Vec::with_capacity(size);
-        for _ in 0..size {
+        let kind = |_| {
             let kind = u32::from(cursor.u16()?);
-            self.header.check(Table::Types, kind, at)?;
-            types.push(kind);
-        }
-        Ok(types.into())
+            self.header.check(Table::Types, kind, at).map(|()| kind)
+        };
+        (0..size).map(kind).collect()
     }
 }
 

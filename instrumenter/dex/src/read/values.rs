@@ -19,12 +19,8 @@ impl ValueReader<'_, '_> {
     /// Reads an `encoded_array` that is nested this deep.
     pub(super) fn array(&mut self, depth: usize) -> Result<Box<[Value]>, Malformed> {
         let size = self.size::<Value>()?;
-        // A hostile size at each depth must not reserve memory for itself.
-        let mut values = Vec::with_capacity(size.min(256));
-        for _ in 0..size {
-            values.push(self.value(depth)?);
-        }
-        Ok(values.into())
+        // A hostile size at each depth must not reserve memory for itself, and collecting results reserves none.
+        (0..size).map(|_| self.value(depth)).collect()
     }
 
     /// Reads an `encoded_annotation` that is nested this deep.

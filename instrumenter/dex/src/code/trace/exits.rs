@@ -96,14 +96,10 @@ impl Cover<'_> {
     }
 
     fn list_with_ours(&mut self, handler: usize) -> usize {
-        if let Some(known) = self.with_ours.get(&handler) {
-            return *known;
-        }
-        let mut catch = self.body.handlers.get(handler).cloned().unwrap_or_default();
-        catch.all = Some(self.label);
-        let new = self.body.add_handler(catch);
-        self.with_ours.insert(handler, new);
-        new
+        *self.with_ours.entry(handler).or_insert_with(|| {
+            let catch = self.body.handlers.get(handler).cloned().unwrap_or_default();
+            self.body.add_handler(Catch { all: Some(self.label), ..catch })
+        })
     }
 }
 
