@@ -268,7 +268,7 @@ pub(crate) fn change(agent: &Agent, java: Java, frames: &HashSet<String>) {
     let takes = |class| takes(agent, java, loaders, &mut asker, class);
     let changer = Changer { java, jvmti, frames };
     let done = changer.retransform(wanted, takes, &mut |class, failed| {
-        agent.skips.add(&agent.jvmti.class_name(class).unwrap_or_default(), &failed);
+        agent.skips.add(&class_name(agent, class), &failed);
     });
     if let Err(failed) = done {
         agent.skips.add("a part of the classes that are loaded already", &failed);
@@ -343,10 +343,7 @@ fn restore(agent: &Agent, java: Java, frames: &HashSet<String>) {
     };
     let changer = Changer { java, jvmti, frames };
     let done = changer.retransform(wanted, |_| true, &mut |class, failed| {
-        agent.skips.add(
-            &format!("{} stays changed, and", agent.jvmti.class_name(class).unwrap_or_default()),
-            &failed,
-        );
+        agent.skips.add(&format!("{} stays changed, and", class_name(agent, class)), &failed);
     });
     if let Err(failed) = done {
         notices::warn(&format!("some classes stay changed until the program ends: {failed}"));

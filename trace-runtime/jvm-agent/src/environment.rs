@@ -97,7 +97,7 @@ impl Environment {
         let mut frames = vec![Frame { method: MethodId(null_mut()), location: 0 }; FRAMES as usize];
         let first = frames.as_mut_ptr();
         // SAFETY: the caller has the thread from the JVM; the function writes as many frames as there is room for, and a number.
-        let count = self.get("GetStackTrace", 0, |f, count| unsafe {
+        let count = self.get("GetStackTrace", |f, count| unsafe {
             (f.get_stack_trace)(self.0, thread, depth, FRAMES, first, count)
         });
         frames.truncate(count.map_or(0, |count| usize::try_from(count).unwrap_or(0)));
@@ -122,23 +122,14 @@ impl Environment {
     /// Returns the calling thread as a local reference.
     pub(crate) fn current_thread(&self) -> Result<jobject, Failed> {
         // SAFETY: the function writes one reference.
-        self.get("GetCurrentThread", null_mut(), |f, thread| unsafe {
-            (f.get_current_thread)(self.0, thread)
-        })
+        self.get("GetCurrentThread", |f, thread| unsafe { (f.get_current_thread)(self.0, thread) })
     }
 
     /// Returns a thread's name, priority and kind. Creates two local references.
     pub(crate) fn thread_info(&self, thread: jobject) -> Result<ThreadInfo, Failed> {
-        let info = jvmti::ThreadInfo {
-            name: null_mut(),
-            priority: 0,
-            is_daemon: false,
-            thread_group: null_mut(),
-            context_class_loader: null_mut(),
-        };
         // SAFETY: the caller has the thread from the JVM; the function fills the structure.
-        let info =
-            self.get("GetThreadInfo", info, |f, info| unsafe { (f.get_thread_info)(self.0, thread, info) })?;
+        let info: jvmti::ThreadInfo =
+            self.get("GetThreadInfo", |f, info| unsafe { (f.get_thread_info)(self.0, thread, info) })?;
         let name = self.text(info.name).unwrap_or_default();
         Ok(ThreadInfo { name, priority: info.priority, daemon: info.is_daemon })
     }
@@ -146,9 +137,8 @@ impl Environment {
     /// Returns the CPU time that a thread has used, ns.
     pub(crate) fn cpu_time(&self, thread: jobject) -> Result<u64, Failed> {
         // SAFETY: the caller has the thread from the JVM; the function writes one number.
-        let nanos = self.get("GetThreadCpuTime", 0, |f, nanos| unsafe {
-            (f.get_thread_cpu_time)(self.0, thread, nanos)
-        })?;
+        let nanos = self
+            .get("GetThreadCpuTime", |f, nanos| unsafe { (f.get_thread_cpu_time)(self.0, thread, nanos) })?;
         Ok(u64::try_from(nanos).unwrap_or(0))
     }
 
@@ -156,7 +146,7 @@ impl Environment {
     /// there is none. From Java 25 on a thread that waits to be notified has none.
     pub(crate) fn contended_monitor(&self, thread: jobject) -> Result<jobject, Failed> {
         // SAFETY: the caller has the thread from the JVM; the function writes one reference.
-        self.get("GetCurrentContendedMonitor", null_mut(), |f, monitor| unsafe {
+        self.get("GetCurrentContendedMonitor", |f, monitor| unsafe {
             (f.get_current_contended_monitor)(self.0, thread, monitor)
         })
     }
@@ -164,16 +154,8 @@ impl Environment {
     /// Returns the thread that owns an object's monitor, as a local reference, null if none does; and how many local
     /// references were created, since each thread that waits for the monitor has one.
     pub(crate) fn monitor_owner(&self, object: jobject) -> Result<(jobject, usize), Failed> {
-        let usage = jvmti::MonitorUsage {
-            owner: null_mut(),
-            entry_count: 0,
-            waiter_count: 0,
-            waiters: null_mut(),
-            notify_waiter_count: 0,
-            notify_waiters: null_mut(),
-        };
         // SAFETY: the caller has the object from the JVM; the function fills the structure.
-        let usage = self.get("GetObjectMonitorUsage", usage, |f, usage| unsafe {
+        let usage: jvmti::MonitorUsage = self.get("GetObjectMonitorUsage", |f, usage| unsafe {
             (f.get_object_monitor_usage)(self.0, object, usage)
         })?;
         self.give_back(usage.waiters);
@@ -185,18 +167,16 @@ impl Environment {
     /// Returns an object's identity hash code.
     pub(crate) fn hash_code(&self, object: jobject) -> Result<u32, Failed> {
         // SAFETY: the caller has the object from the JVM; the function writes one number.
-        let hash = self.get("GetObjectHashCode", 0, |f, hash| unsafe {
-            (f.get_object_hash_code)(self.0, object, hash)
-        })?;
+        let hash = self
+            .get("GetObjectHashCode", |f, hash| unsafe { (f.get_object_hash_code)(self.0, object, hash) })?;
         Ok(hash.cast_unsigned())
     }
 
     /// Returns the name of a class's source file; `None` if the class does not state one.
     pub(crate) fn source_file(&self, class: jclass) -> Option<String> {
         // SAFETY: the caller has the class from the JVM; the function writes one pointer.
-        let text = self.get("GetSourceFileName", null_mut(), |f, text| unsafe {
-            (f.get_source_file_name)(self.0, class, text)
-        });
+        let text =
+            self.get("GetSourceFileName", |f, text| unsafe { (f.get_source_file_name)(self.0, class, text) });
         self.text(text.ok()?)
     }
 
@@ -221,7 +201,7 @@ impl Environment {
     /// Creates a monitor of the agent, which no other thread waits for.
     pub(crate) fn raw_monitor(&self, name: &CStr) -> Result<RawMonitor, Failed> {
         // SAFETY: the function copies the name and writes one pointer.
-        let monitor = self.get("CreateRawMonitor", null_mut(), |f, monitor| unsafe {
+        let monitor = self.get("CreateRawMonitor", |f, monitor| unsafe {
             (f.create_raw_monitor)(self.0, name.as_ptr(), monitor)
         });
         monitor.map(RawMonitor)
@@ -253,7 +233,7 @@ impl Environment {
     /// The class that declares a method, as a local reference.
     pub(crate) fn class_of(&self, method: MethodId) -> Result<jclass, Failed> {
         // SAFETY: the method is from the JVM; the function writes one reference.
-        self.get("GetMethodDeclaringClass", null_mut(), |f, class| unsafe {
+        self.get("GetMethodDeclaringClass", |f, class| unsafe {
             (f.get_method_declaring_class)(self.0, method.0, class)
         })
     }
@@ -262,7 +242,7 @@ impl Environment {
     pub(crate) fn name_and_descriptor(&self, method: MethodId) -> Result<(String, String), Failed> {
         let mut descriptor = null_mut();
         // SAFETY: the method is from the JVM; the function writes two pointers, and the third may be null.
-        let name = self.get("GetMethodName", null_mut(), |f, name| unsafe {
+        let name = self.get("GetMethodName", |f, name| unsafe {
             (f.get_method_name)(self.0, method.0, name, &raw mut descriptor, null_mut())
         })?;
         Ok((self.text(name).unwrap_or_default(), self.text(descriptor).unwrap_or_default()))
@@ -272,7 +252,7 @@ impl Environment {
     pub(crate) fn own_frame(&self) -> Result<Frame, Failed> {
         let mut method = MethodId(null_mut());
         // SAFETY: null stands for the calling thread; the function writes a method and a number.
-        let location = self.get("GetFrameLocation", 0, |f, location| unsafe {
+        let location = self.get("GetFrameLocation", |f, location| unsafe {
             (f.get_frame_location)(self.0, null_mut(), 0, &raw mut method.0, location)
         })?;
         Ok(Frame { method, location })
@@ -281,18 +261,18 @@ impl Environment {
     /// Returns the modifiers of a method, as in its class file.
     pub(crate) fn modifiers(&self, method: MethodId) -> Result<jint, Failed> {
         // SAFETY: the method is from the JVM; the function writes one number.
-        self.get("GetMethodModifiers", 0, |f, modifiers| unsafe {
+        self.get("GetMethodModifiers", |f, modifiers| unsafe {
             (f.get_method_modifiers)(self.0, method.0, modifiers)
         })
     }
 
-    /// Calls a function that writes a value in place of `value`.
-    fn get<T>(
+    /// Calls a function that writes a value in place of an empty one.
+    fn get<T: Default>(
         &self,
         function: &'static str,
-        mut value: T,
         call: impl FnOnce(&jvmti::Functions, *mut T) -> jint,
     ) -> Result<T, Failed> {
+        let mut value = T::default();
         checked(function, call(self.functions(), &raw mut value))?;
         Ok(value)
     }
@@ -305,7 +285,7 @@ impl Environment {
         read: impl FnOnce(&[T]) -> R,
     ) -> Result<R, Failed> {
         let mut count = 0;
-        let first = self.get(function, null_mut(), |f, first| call(f, first, &raw mut count))?;
+        let first = self.get(function, |f, first| call(f, first, &raw mut count))?;
         // SAFETY: the JVM has filled that many, which are ours until they are given back.
         let result = read(unsafe { elements(first, count) });
         self.give_back(first);
@@ -352,7 +332,7 @@ impl Environment {
     /// Asks for capabilities; returns whether the JVM has all of them to give.
     pub(crate) fn add_capabilities(&self, wanted: &Capabilities) -> Result<bool, Failed> {
         // SAFETY: the function fills the structure.
-        let potential = self.get("GetPotentialCapabilities", Capabilities::default(), |f, all| unsafe {
+        let potential = self.get("GetPotentialCapabilities", |f, all| unsafe {
             (f.get_potential_capabilities)(self.0, all)
         })?;
         if !potential.has(wanted) {
@@ -383,9 +363,8 @@ impl Environment {
     /// Copies bytes into memory that the JVM frees. `None` if the JVM is out of memory.
     pub(crate) fn allocated(&self, bytes: &[u8]) -> Option<*mut c_uchar> {
         // SAFETY: the function writes one pointer.
-        let memory = self.get("Allocate", null_mut(), |f, memory| unsafe {
-            (f.allocate)(self.0, bytes.len() as jlong, memory)
-        });
+        let memory =
+            self.get("Allocate", |f, memory| unsafe { (f.allocate)(self.0, bytes.len() as jlong, memory) });
         let memory = memory.ok().filter(|memory| !memory.is_null())?;
         // SAFETY: the memory is fresh and has room for as many bytes.
         unsafe { memory.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
@@ -395,7 +374,7 @@ impl Environment {
     /// A system property of the JVM; `None` if it is not set.
     pub(crate) fn property(&self, name: &CStr) -> Option<OsString> {
         // SAFETY: the function reads the name and writes one pointer.
-        let text = self.get("GetSystemProperty", null_mut(), |f, text| unsafe {
+        let text = self.get("GetSystemProperty", |f, text| unsafe {
             (f.get_system_property)(self.0, name.as_ptr(), text)
         });
         Some(OsString::from_vec(self.taken(text.ok()?)?.into_bytes()))
@@ -404,9 +383,7 @@ impl Environment {
     /// The loader of a class as a local reference; null for the boot loader.
     pub(crate) fn loader(&self, class: jclass) -> Result<jobject, Failed> {
         // SAFETY: the caller has the class from the JVM; the function writes one reference.
-        self.get("GetClassLoader", null_mut(), |f, loader| unsafe {
-            (f.get_class_loader)(self.0, class, loader)
-        })
+        self.get("GetClassLoader", |f, loader| unsafe { (f.get_class_loader)(self.0, class, loader) })
     }
 
     /// The internal name of a class, such as `com/example/Main`; `None` for an array or a primitive type.
@@ -417,7 +394,7 @@ impl Environment {
     /// Returns the signature of a class, such as `Lcom/example/Main;` or `[I`.
     pub(crate) fn signature(&self, class: jclass) -> Option<String> {
         // SAFETY: the function writes one pointer; the second may be null.
-        let text = self.get("GetClassSignature", null_mut(), |f, text| unsafe {
+        let text = self.get("GetClassSignature", |f, text| unsafe {
             (f.get_class_signature)(self.0, class, text, null_mut())
         });
         self.text(text.ok()?)
@@ -427,7 +404,7 @@ impl Environment {
     /// tags; the modules that set them know what they mean.
     pub(crate) fn tag(&self, object: jobject) -> jlong {
         // SAFETY: the caller has the object from the JVM; the function writes one number.
-        self.get("GetTag", 0, |f, tag| unsafe { (f.get_tag)(self.0, object, tag) }).unwrap_or(0)
+        self.get("GetTag", |f, tag| unsafe { (f.get_tag)(self.0, object, tag) }).unwrap_or(0)
     }
 
     /// Tags an object.
@@ -440,7 +417,7 @@ impl Environment {
     pub(crate) fn status(&self, class: jclass) -> jint {
         // SAFETY: the caller has the class from the JVM; the function writes one number.
         let status =
-            self.get("GetClassStatus", 0, |f, status| unsafe { (f.get_class_status)(self.0, class, status) });
+            self.get("GetClassStatus", |f, status| unsafe { (f.get_class_status)(self.0, class, status) });
         status.unwrap_or(0)
     }
 
@@ -448,7 +425,7 @@ impl Environment {
     pub(crate) fn is_modifiable(&self, class: jclass) -> bool {
         // SAFETY: as above.
         let is_modifiable =
-            self.get("IsModifiableClass", 0, |f, is| unsafe { (f.is_modifiable_class)(self.0, class, is) });
+            self.get("IsModifiableClass", |f, is| unsafe { (f.is_modifiable_class)(self.0, class, is) });
         is_modifiable.is_ok_and(|is| is != 0)
     }
 

@@ -240,7 +240,7 @@ pub(crate) struct StackInfo {
 }
 
 /// `jvmtiThreadInfo`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct ThreadInfo {
     /// To be deallocated.
@@ -255,7 +255,7 @@ pub(crate) struct ThreadInfo {
 pub(crate) type RawMonitor = *mut c_void;
 
 /// `jvmtiMonitorUsage`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct MonitorUsage {
     pub(crate) owner: jthread,

@@ -250,7 +250,7 @@ impl Dumper {
             let Some(object) = self.object(java, monitor) else { return };
             let blocked = state & thread_state::BLOCKED != 0;
             let owner = match blocked && self.extras.owners {
-                true => locks.owner_of(&object, || {
+                true => *locks.known.entry(object.clone()).or_insert_with(|| {
                     let (owner, references) = self.jvmti.monitor_owner(monitor).ok()?;
                     java.reserve_above(references);
                     (!owner.is_null()).then(|| self.fields.number(java, owner))
@@ -291,13 +291,8 @@ impl Dumper {
         let hash = self.jvmti.hash_code(object).ok()?;
         let class = external(&self.jvmti.signature(java.class_of(object))?);
         // A static synchronized method enters the monitor of its class.
-        let class = match class == "java.lang.Class" {
-            true => match self.jvmti.signature(object) {
-                Some(of) => format!("java.lang.Class for {}", external(&of)),
-                None => class,
-            },
-            false => class,
-        };
+        let of = if class == "java.lang.Class" { self.jvmti.signature(object) } else { None };
+        let class = of.map_or(class, |of| format!("java.lang.Class for {}", external(&of)));
         Some(format!("<0x{hash:08x}> (a {class})"))
     }
 }
@@ -327,17 +322,6 @@ struct Locks {
 }
 
 impl Locks {
-    fn owner_of(&mut self, object: &str, ask: impl FnOnce() -> Option<jlong>) -> Option<jlong> {
-        match self.known.get(object) {
-            Some(known) => *known,
-            None => {
-                let owner = ask();
-                self.known.insert(object.to_owned(), owner);
-                owner
-            }
-        }
-    }
-
     fn add(&mut self, waiter: jlong, line: String, owner: Option<jlong>) {
         self.lines.insert(waiter, line);
         self.owners.extend(owner);
