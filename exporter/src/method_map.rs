@@ -272,7 +272,7 @@ fn parse_line(line: &str, start: usize) -> Result<(u32, Line), &'static str> {
     let id = parts.next().unwrap_or_default();
     let id: u32 = id.trim().parse().map_err(|_| "a line begins with the method's id, a number")?;
     if !ids::is_method(id) && id != ids::DISPATCH {
-        return Err("the id is outside of 1 to 1044479 and is not DISPATCH (1048574)");
+        return Err("the id is outside of 1 to 1042431 and is not DISPATCH (1048574)");
     }
     let access = parts.next().ok_or("the access flags are missing")?;
     access.trim().parse::<i64>().map_err(|_| "the access flags are no number")?;

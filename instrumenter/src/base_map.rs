@@ -74,7 +74,7 @@ impl BaseMap {
                 continue;
             }
             if !ids::is_method(id) {
-                return Err(bad("an id outside 1 to 1,044,479", "remove the line to get a new id"));
+                return Err(bad("an id outside 1 to 1,042,431", "remove the line to get a new id"));
             }
             let method = parts.join(" ").replace('/', ".");
             if map.ids.insert(method.clone(), id).is_some() {

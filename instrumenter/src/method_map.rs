@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn more_methods_than_ids_is_an_error() {
-        let base = || BaseMap::parse("1044478,1,a.B old ()V\n").unwrap();
+        let base = || BaseMap::parse("1042430,1,a.B old ()V\n").unwrap();
         let one = [class("a/B", &[("x", Verdict::Trace)])];
         assert_eq!(numbered(&one, base()).unwrap().ids, [[ids::METHOD_LAST]]);
         let two = [class("a/B", &[("x", Verdict::Trace), ("y", Verdict::Trace)])];

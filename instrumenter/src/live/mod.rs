@@ -76,7 +76,7 @@ pub enum Left {
     #[error(transparent)]
     Skipped(SkipReason),
     /// The recording's format has no more ids for methods.
-    #[error("all 1,044,479 ids of methods are used: exclude classes by rules")]
+    #[error("all 1,042,431 ids of methods are used: exclude classes by rules")]
     IdsUsedUp,
     /// The method map could not be written, so the calls would have no names.
     #[error("the method map cannot be written: {0}")]

@@ -354,7 +354,7 @@ fn skipped_classes_are_reported_in_every_run() {
 fn ids_that_are_used_up_are_reassigned() {
     let mut project = Project::new("incremental_ids");
     let base = project.root.join("base.txt");
-    fs::write(&base, "1044470,1,gone.Class method ()V\n").unwrap();
+    fs::write(&base, "1042422,1,gone.Class method ()V\n").unwrap();
     fs::remove_dir_all(project.root.join("in")).unwrap();
     project.options.base_map = Some(base);
     project.write("new/Old.class", &renamed(old_class(), "new/Old"));

@@ -79,7 +79,7 @@ fn issue(value: Value, number: usize, room: &mut u64) -> Result<Issue, Bad> {
         );
     }
     let lines = layout::parse(value["stack"].as_str().unwrap_or_default()).map_err(|line| {
-        let what = "this is no `depth,methodId,count,costMs` with a method's id (1 to 1044479, or 1048574)";
+        let what = "this is no `depth,methodId,count,costMs` with a method's id (1 to 1042431, or 1048574)";
         (format!("report {number}, line {line} of its stack"), what)
     })?;
     let calls = layout::place(&lines, room);

@@ -5,7 +5,7 @@ use trace_format::event::{Encoded, Event, Frame, Stage, TextId};
 use crate::recorder::Recorder;
 use crate::writing::thread;
 
-/// Records that the calling thread enters the method with this id (1 to 0xFEFFF; others are ignored).
+/// Records that the calling thread enters the method with this id (1 to 0xFE7FF; others are ignored).
 #[inline]
 pub fn enter(id: u32) {
     method(id, true);
