@@ -41,13 +41,19 @@ impl Waits {
     }
 }
 
-/// True if before a stretch the thread waited again and again at another place, and not half as long where it waits in the
-/// stretch.
-pub(super) fn rests_elsewhere(
-    facts: &Facts<'_>,
-    thread: &Thread,
-    stretch: &Stretch,
-) -> Result<bool, ReadError> {
+/// Whether a thread rests where it waits in a stretch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Rest {
+    /// Before, it waited there again and again, and half as long as at any other place or longer.
+    Here,
+    /// Before, it waited again and again at another place, and not half as long at this one.
+    Elsewhere,
+    /// It waited too seldom before.
+    Unknown,
+}
+
+/// The place of a stretch's wait among those where the thread waited before.
+pub(super) fn rest(facts: &Facts<'_>, thread: &Thread, stretch: &Stretch) -> Result<Rest, ReadError> {
     let (mut before, mut within) = (Waits::default(), Waits::default());
     let mut spans = facts.spans(thread);
     while let Some((change, open)) = spans.change()? {
@@ -64,9 +70,13 @@ pub(super) fn rests_elsewhere(
     if let Some(last) = spans.open().frames().last().filter(|_| !stretch.ended) {
         within.add(spans.open(), stretch.until.saturating_sub(last.begun.max(stretch.since)));
     }
-    let (Some((here, _)), Some((rest, &(number, time)))) = (within.longest(), before.longest()) else {
-        return Ok(false);
+    let (Some((here, _)), Some((_, &(number, longest)))) = (within.longest(), before.longest()) else {
+        return Ok(Rest::Unknown);
     };
-    let here_before = before.0.get(here).map_or(0, |(_, time)| *time);
-    Ok(rest != here && number >= MIN_WAITS && here_before < time / 2)
+    let (times, time) = before.0.get(here).copied().unwrap_or_default();
+    Ok(match time >= longest / 2 {
+        true if times >= MIN_WAITS => Rest::Here,
+        false if number >= MIN_WAITS => Rest::Elsewhere,
+        _ => Rest::Unknown,
+    })
 }

@@ -29,7 +29,7 @@ use trace_format::event::{Wait, WaitKind, types};
 use trace_format::{ReadError, Thread, ids};
 
 use super::idle::Idle;
-use super::rests::rests_elsewhere;
+use super::rests::{Rest, rest};
 use super::sources::Sources;
 use super::stretches::{Sign, Stretch, Usual, computing, in_order, recorded};
 use super::{MIN_ENDED_HANG, WhyCause};
@@ -85,15 +85,18 @@ impl<'t> Stall<'t> {
         let mut best: Option<(Order, Self)> = None;
         let mut idle: Option<(&Thread, Stretch)> = None;
         for &(thread, ref found) in &all {
-            let mut judged: Vec<Stretch> = Vec::new();
+            let mut known: Vec<Stretch> = Vec::new();
             for &stretch in found {
                 let Stretch { since, until, ended, sign, .. } = stretch;
-                // The wait within a long call is the hang.
+                // The wait within a long call is the hang, or what it rests in.
                 let is_known = |inner: &Stretch| inner.until > since && inner.took() >= stretch.took() / 2;
-                if sign == Sign::LongCall && judged.iter().any(is_known) {
+                if sign == Sign::LongCall && known.iter().any(is_known) {
                     continue;
                 }
                 let Some(Judged { claim, since, daemon }) = judge.claim(thread, &stretch)? else {
+                    if judge.rests(thread, &stretch)? {
+                        known.push(stretch);
+                    }
                     if idle.is_none_or(|(_, longest)| longest.took() < stretch.took())
                         && judge.is_idle(thread, &stretch)
                     {
@@ -104,7 +107,7 @@ impl<'t> Stall<'t> {
                 if until.saturating_sub(since) < MIN_ENDED_HANG {
                     continue;
                 }
-                judged.push(stretch);
+                known.push(stretch);
                 let order = (claim, ended, daemon, Reverse(until - since));
                 if best.as_ref().is_none_or(|(known, _)| order < *known) {
                     best = Some((order, Self { thread, stretch: Stretch { since, ..stretch } }));
@@ -233,11 +236,12 @@ impl Judge<'_, '_> {
             Due::Nothing if self.unusual_around_sleep(thread, stretch)? >= least_unusual => {
                 judged(Claim::HeldUp)
             }
-            Due::Nothing if is_unusual() && rests_elsewhere(self.sources.facts, thread, stretch)? => {
+            Due::Nothing if is_unusual() && self.rest(thread, stretch)? == Rest::Elsewhere => {
                 judged(Claim::HeldUp)
             }
             Due::Nothing => Ok(None),
             Due::Unknown if is_of_library || self.waited_for_the_end(stretch) => Ok(None),
+            Due::Unknown if !is_joined && self.rests(thread, stretch)? => Ok(None),
             Due::Unknown | Due::Result if is_unusual() => judged(owed),
             Due::Unknown if !thread.main && !is_joined => {
                 if self.is_left_alone(thread, stretch)? {
@@ -256,6 +260,16 @@ impl Judge<'_, '_> {
                 Ok(Some(Judged { claim: owed, since, daemon }))
             }
         }
+    }
+
+    fn rest(&self, thread: &Thread, stretch: &Stretch) -> Result<Rest, ReadError> {
+        rest(self.sources.facts, thread, stretch)
+    }
+
+    /// True if another thread than main waits where it waits as a rule.
+    fn rests(&self, thread: &Thread, stretch: &Stretch) -> Result<bool, ReadError> {
+        let waits = !thread.main && matches!(stretch.sign, Sign::Still(Some(_)));
+        Ok(waits && self.rest(thread, stretch)? == Rest::Here)
     }
 
     /// The number of calls around a sleep that usually are short.
