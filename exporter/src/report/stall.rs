@@ -694,24 +694,26 @@ mod tests {
         let asleep = |main: &mut ThreadBuilder| {
             main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
         };
-        // Rounds of a call in which the thread sleeps for this time, and then a pause in the loop itself; in the last round
-        // the sleep does not end.
-        let rounds = |within: u64, pause: u64| {
+        // Rounds of a call in which the thread waits for this time, and then a pause in the loop itself; in the last round
+        // the wait does not end.
+        let rounds = |kind: WaitKind, within: u64, pause: u64| {
             move |worker: &mut ThreadBuilder| {
                 worker.enter(S, 3);
                 for round in 0..8 {
                     let begin = (2 + round) * S;
-                    worker.enter(begin, 4).event(begin, wait(WaitKind::Sleep));
+                    worker.enter(begin, 4).event(begin, wait(kind));
                     worker.event(begin + within, Event::WaitEnd).exit(begin + within, 4);
                     worker.event(begin + within, wait(WaitKind::Sleep));
                     worker.event(begin + within + pause, Event::WaitEnd);
                 }
-                worker.enter(20 * S, 4).event(20 * S, wait(WaitKind::Sleep));
+                worker.enter(20 * S, 4).event(20 * S, wait(kind));
             }
         };
-        assert_eq!(hung(&report(asleep, rounds(S / 10, S / 2))), Some(("worker", 20, 40)));
-        assert_eq!(hung(&report(asleep, rounds(S / 10, S / 10))), None, "it rests in both");
-        assert_eq!(hung(&report(asleep, rounds(S / 2, S / 10))), None, "it rests there");
+        for kind in [WaitKind::Sleep, WaitKind::ObjectWait] {
+            assert_eq!(hung(&report(asleep, rounds(kind, S / 10, S / 2))), Some(("worker", 20, 40)));
+            assert_eq!(hung(&report(asleep, rounds(kind, S / 10, S / 10))), None, "it rests in both");
+            assert_eq!(hung(&report(asleep, rounds(kind, S / 2, S / 10))), None, "it rests there");
+        }
     }
 
     #[test]
