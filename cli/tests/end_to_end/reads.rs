@@ -43,6 +43,6 @@ fn lines_of_a_connection_are_network_io() {
 }
 
 #[test]
-fn lines_of_another_program_are_a_read_of_a_pipe() {
-    main_reads("program", "console-read");
+fn lines_of_another_program_are_a_wait_for_it() {
+    main_reads("program", "process-wait");
 }

@@ -41,18 +41,18 @@ impl Waits {
     }
 }
 
-/// Whether a thread rests where it waits in a stretch.
+/// The place of a wait, beside those where its thread waited before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Rest {
-    /// Before, it waited there again and again, and half as long as at any other place or longer.
+    /// The thread waited there again and again, and half as long as at any other place or longer.
     Here,
-    /// Before, it waited again and again at another place, and not half as long at this one.
+    /// The thread waited again and again at another place, and not half as long at this one.
     Elsewhere,
-    /// It waited too seldom before.
+    /// The thread waited too seldom.
     Unknown,
 }
 
-/// The place of a stretch's wait among those where the thread waited before.
+/// Compares the place of a stretch's wait with those where the thread waited before.
 pub(super) fn rest(facts: &Facts<'_>, thread: &Thread, stretch: &Stretch) -> Result<Rest, ReadError> {
     let (mut before, mut within) = (Waits::default(), Waits::default());
     let mut spans = facts.spans(thread);

@@ -1,4 +1,4 @@
-//! What the threads of this process read, by the kernel: `/proc/self/task/TID/syscall` has the call that a thread is in and the
+//! Asks the kernel what the threads of this process read: `/proc/self/task/TID/syscall` has the call that a thread is in and the
 //! descriptor that it reads (man 5 proc). Which Java thread has which id is not known here.
 
 use std::fs;
