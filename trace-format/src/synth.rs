@@ -31,7 +31,8 @@ pub struct RecordingBuilder {
     sections: Vec<u8>,
     native_slots: Vec<u8>,
     version: (u16, u16),
-    main_ring_blocks: usize,
+    /// The number of blocks by which the main ring is rotated, as if it had wrapped.
+    pub main_ring_blocks: usize,
     process_uid: u32,
     dropped: u64,
 }
@@ -234,12 +235,6 @@ impl RecordingBuilder {
     /// Sets the format version, for tests of the version rule.
     pub fn version(mut self, major: u16, minor: u16) -> Self {
         self.version = (major, minor);
-        self
-    }
-
-    /// Rotates the main ring by this many blocks, as if it had wrapped.
-    pub fn rotate_main(mut self, blocks: usize) -> Self {
-        self.main_ring_blocks = blocks;
         self
     }
 

@@ -236,7 +236,7 @@ impl Judge<'_, '_> {
             Due::Nothing if self.unusual_around_sleep(thread, stretch)? >= least_unusual => {
                 judged(Claim::HeldUp)
             }
-            Due::Nothing if is_unusual() && self.rest(thread, stretch)? == Rest::Elsewhere => {
+            Due::Nothing if is_unusual() && rest(self.sources.facts, thread, stretch)? == Rest::Elsewhere => {
                 judged(Claim::HeldUp)
             }
             Due::Nothing => Ok(None),
@@ -262,14 +262,10 @@ impl Judge<'_, '_> {
         }
     }
 
-    fn rest(&self, thread: &Thread, stretch: &Stretch) -> Result<Rest, ReadError> {
-        rest(self.sources.facts, thread, stretch)
-    }
-
     /// True if another thread than main waits where it waits as a rule.
     fn rests(&self, thread: &Thread, stretch: &Stretch) -> Result<bool, ReadError> {
         let waits = !thread.main && matches!(stretch.sign, Sign::Still(Some(_)));
-        Ok(waits && self.rest(thread, stretch)? == Rest::Here)
+        Ok(waits && rest(self.sources.facts, thread, stretch)? == Rest::Here)
     }
 
     /// The number of calls around a sleep that usually are short.

@@ -84,7 +84,9 @@ fn a_wrapped_ring_is_read_in_order_with_the_count_of_overwritten_words() {
             t.enter(10_000 + i, 1 + i as u32);
         }
     };
-    let bytes = RecordingBuilder::new(1, "p").rotate_main(2).main("main", fill).build();
+    let mut recording = RecordingBuilder::new(1, "p");
+    recording.main_ring_blocks = 2;
+    let bytes = recording.main("main", fill).build();
     let recording = Recording::open(bytes).unwrap();
     let main = &recording.threads()[0];
     assert_eq!((main.overwritten(), main.words(), main.written()), (3 * 1016, 5_000, 3 * 1016 + 5_000));

@@ -169,46 +169,6 @@ pub(crate) struct Functions {
     pub(crate) retransform_classes: unsafe extern "system" fn(*mut Env, jint, *const jclass) -> jint,
 }
 
-/// The offset of a slot, by its number in the specification.
-const fn slot(number: usize) -> usize {
-    (number - 1) * size_of::<*const c_void>()
-}
-
-const _: () = {
-    assert!(core::mem::offset_of!(Functions, set_event_notification_mode) == slot(2));
-    assert!(core::mem::offset_of!(Functions, get_thread_info) == slot(9));
-    assert!(core::mem::offset_of!(Functions, get_current_contended_monitor) == slot(11));
-    assert!(core::mem::offset_of!(Functions, run_agent_thread) == slot(12));
-    assert!(core::mem::offset_of!(Functions, get_top_thread_groups) == slot(13));
-    assert!(core::mem::offset_of!(Functions, get_current_thread) == slot(18));
-    assert!(core::mem::offset_of!(Functions, get_frame_location) == slot(19));
-    assert!(core::mem::offset_of!(Functions, create_raw_monitor) == slot(31));
-    assert!(core::mem::offset_of!(Functions, raw_monitor_enter) == slot(33));
-    assert!(core::mem::offset_of!(Functions, raw_monitor_exit) == slot(34));
-    assert!(core::mem::offset_of!(Functions, raw_monitor_wait) == slot(35));
-    assert!(core::mem::offset_of!(Functions, is_modifiable_class) == slot(45));
-    assert!(core::mem::offset_of!(Functions, get_source_file_name) == slot(50));
-    assert!(core::mem::offset_of!(Functions, get_object_hash_code) == slot(58));
-    assert!(core::mem::offset_of!(Functions, get_object_monitor_usage) == slot(59));
-    assert!(core::mem::offset_of!(Functions, get_method_modifiers) == slot(66));
-    assert!(core::mem::offset_of!(Functions, get_line_number_table) == slot(70));
-    assert!(core::mem::offset_of!(Functions, get_thread_cpu_time) == slot(137));
-    assert!(core::mem::offset_of!(Functions, allocate) == slot(46));
-    assert!(core::mem::offset_of!(Functions, get_class_status) == slot(49));
-    assert!(core::mem::offset_of!(Functions, get_loaded_classes) == slot(78));
-    assert!(core::mem::offset_of!(Functions, get_class_loader) == slot(57));
-    assert!(core::mem::offset_of!(Functions, get_method_name) == slot(64));
-    assert!(core::mem::offset_of!(Functions, get_all_stack_traces) == slot(100));
-    assert!(core::mem::offset_of!(Functions, get_stack_trace) == slot(104));
-    assert!(core::mem::offset_of!(Functions, get_tag) == slot(106));
-    assert!(core::mem::offset_of!(Functions, get_objects_with_tags) == slot(114));
-    assert!(core::mem::offset_of!(Functions, set_event_callbacks) == slot(122));
-    assert!(core::mem::offset_of!(Functions, get_system_property) == slot(131));
-    assert!(core::mem::offset_of!(Functions, get_potential_capabilities) == slot(140));
-    assert!(core::mem::offset_of!(Functions, add_capabilities) == slot(142));
-    assert!(core::mem::offset_of!(Functions, retransform_classes) == slot(152));
-};
-
 /// A method's identity, `jmethodID`, which is valid as long as its class is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
@@ -432,6 +392,8 @@ impl Capabilities {
 
 #[cfg(test)]
 mod tests {
+    use core::mem::offset_of;
+
     use super::*;
 
     #[test]
@@ -439,5 +401,49 @@ mod tests {
         let all = Capabilities::of(&[capability::TAG_OBJECTS, capability::RETRANSFORM_CLASSES]);
         assert_eq!(all.0, [1, 1 << 5, 0, 0]);
         assert!(all.has(&Capabilities::of(&[0])) && !all.has(&Capabilities::of(&[0, 26])));
+    }
+
+    #[test]
+    fn functions_are_at_the_slots_of_the_specification() {
+        // Numbered from 1.
+        macro_rules! at {
+            ($($name:ident $number:literal)*) => {
+                $(assert_eq!(offset_of!(Functions, $name), ($number - 1) * size_of::<*const c_void>(), stringify!($name));)*
+            };
+        }
+        at! {
+            set_event_notification_mode 2
+            get_thread_info 9
+            get_current_contended_monitor 11
+            run_agent_thread 12
+            get_top_thread_groups 13
+            get_current_thread 18
+            get_frame_location 19
+            create_raw_monitor 31
+            raw_monitor_enter 33
+            raw_monitor_exit 34
+            raw_monitor_wait 35
+            is_modifiable_class 45
+            get_source_file_name 50
+            get_object_hash_code 58
+            get_object_monitor_usage 59
+            get_method_modifiers 66
+            get_line_number_table 70
+            get_thread_cpu_time 137
+            allocate 46
+            get_class_status 49
+            get_loaded_classes 78
+            get_class_loader 57
+            get_method_name 64
+            get_all_stack_traces 100
+            get_stack_trace 104
+            get_tag 106
+            get_objects_with_tags 114
+            set_event_callbacks 122
+            get_system_property 131
+            get_potential_capabilities 140
+            add_capabilities 142
+            retransform_classes 152
+        }
     }
 }

@@ -6,9 +6,6 @@ use std::path::Path;
 
 use nix::libc::SYS_read;
 
-/// The last descriptor of the process's own console.
-const STDERR: u32 = 2;
-
 /// True if all that other threads of this process wait to read is pipes without a name: then a file's stream is the output of
 /// another program. Sockets have classes of their own, and do not count.
 pub(crate) fn are_all_that_is_read() -> bool {
@@ -20,9 +17,9 @@ pub(crate) fn are_all_that_is_read() -> bool {
     is_pipe.reduce(|all, one| all && one).unwrap_or(false)
 }
 
-/// True for a pipe that is not the console, false for another file; `None` for a socket.
+/// True for a pipe that is not the console, which has the descriptors up to 2; false for another file; `None` for a socket.
 fn is_pipe(fd: u32, target: &str) -> Option<bool> {
-    (!target.starts_with("socket:")).then(|| fd > STDERR && target.starts_with("pipe:"))
+    (!target.starts_with("socket:")).then(|| fd > 2 && target.starts_with("pipe:"))
 }
 
 /// The descriptor that a thread waits to read; `None` if it is in another system call, or in none.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use jni::sys::{JNI_OK, JavaVMAttachArgs};
 
+use crate::client::started;
 use crate::java::{Java, Vm};
 use crate::jvmti::VERSION_JNI_1_6;
 
@@ -25,15 +26,8 @@ pub(crate) fn main_tid() -> u32 {
     let tids = tasks.filter_map(|task| task.file_name().to_str()?.parse::<u32>().ok());
     let created = |tid: &u32| *tid != pid && name(*tid) == first;
     // Ids may start anew, so the time of the start decides.
-    tids.filter(created).min_by_key(|tid| (started(*tid), *tid)).unwrap_or(pid)
-}
-
-/// When a thread of this process started, in clock ticks (man 5 proc, field 22 of `stat`).
-fn started(tid: u32) -> u64 {
-    let stat = fs::read_to_string(format!("/proc/self/task/{tid}/stat")).unwrap_or_default();
-    // The name, in parentheses, may have blanks.
-    let behind_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    behind_name.split_whitespace().nth(19).and_then(|field| field.parse().ok()).unwrap_or(u64::MAX)
+    let stat = |tid: u32| fs::read_to_string(format!("/proc/self/task/{tid}/stat")).unwrap_or_default();
+    tids.filter(created).min_by_key(|tid| (started(&stat(*tid)).unwrap_or(u64::MAX), *tid)).unwrap_or(pid)
 }
 
 /// Runs `work` on a thread of its own that the JVM knows, and waits for it.

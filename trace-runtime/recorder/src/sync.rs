@@ -56,5 +56,4 @@ macro_rules! static_of_atomics {
 pub(crate) use static_of_atomics;
 
 #[cfg(anrscope_tsan)]
-#[path = "../tests/tsan/locks.rs"]
 mod visible;

@@ -45,11 +45,10 @@ pub(super) fn most_made(samples: &[SampledStack]) -> Option<(String, u64, u64)> 
 /// True if a thread makes exceptions, or reads their stacks, in most of its samples.
 #[must_use]
 pub fn mostly_throws(samples: &[SampledStack]) -> bool {
-    let count =
-        |samples: &mut dyn Iterator<Item = &SampledStack>| samples.map(|sample| sample.count).sum::<u64>();
     let throws =
         |sample: &&SampledStack| sample.methods.iter().any(|name| parts(name).0 == "java.lang.Throwable");
-    count(&mut samples.iter().filter(throws)) * 2 > count(&mut samples.iter())
+    let all: u64 = samples.iter().map(|sample| sample.count).sum();
+    samples.iter().filter(throws).map(|sample| sample.count).sum::<u64>() * 2 > all
 }
 
 /// The method of the program's that goes on after each exception: around the maker, the innermost one that all samples share.

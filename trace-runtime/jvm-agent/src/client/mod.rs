@@ -17,4 +17,5 @@ mod protocol;
 mod target;
 
 pub use dir::{Dir, PathError};
+pub(crate) use target::started;
 pub use target::{AttachError, Loaded, Target};

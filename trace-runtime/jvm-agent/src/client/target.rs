@@ -229,8 +229,9 @@ fn catches_quit(status: &str) -> bool {
     caught.is_some_and(|mask| mask & 1 << (SIGQUIT - 1) != 0)
 }
 
-/// Field 22 of `stat`; the name, in parentheses, may have blanks.
-fn started(stat: &str) -> Option<u64> {
+/// The start of a process or thread in clock ticks: field 22 of its `stat` (man 5 proc), whose name, in parentheses, may have
+/// blanks.
+pub(crate) fn started(stat: &str) -> Option<u64> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 

@@ -232,10 +232,9 @@ impl Control {
         turn: &impl Fn(u32, Switch),
         lines: &mut Writer,
     ) {
-        let mut found: Vec<(usize, u32)> =
-            window.ids.chunk_by(|a, b| a == b).map(|same| (same.len(), same[0])).collect();
         // A call that blocks stays on: without it nothing would tell that a thread waits.
-        found.retain(|(_, id)| ids::is_method(*id));
+        let methods = window.ids.chunk_by(|a, b| a == b).filter(|same| ids::is_method(same[0]));
+        let mut found: Vec<(usize, u32)> = methods.map(|same| (same.len(), same[0])).collect();
         found.sort_unstable_by(|a, b| b.cmp(a));
         // So that the rest takes about half of what it may.
         let keep = u128::from(self.max / 2) * window.ids.len() as u128 / u128::from(percent);
