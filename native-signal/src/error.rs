@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{call}: {}", Errno::from_raw(*errno))]
 pub struct OsError {
-    /// What was asked for.
+    /// The request.
     pub call: &'static str,
     /// The kernel's answer.
     pub errno: i32,

@@ -190,14 +190,14 @@ impl Encoded {
         &self.payload[..self.len as usize]
     }
 
-    /// Whether it is what Java writes too: see [`ids::is_plain`].
+    /// True for the begin or the end of a method or a call: see [`ids::is_plain`].
     #[inline]
     #[must_use]
     pub fn is_plain(&self) -> bool {
         ids::is_plain(self.id)
     }
 
-    /// Whether it is the end of such a one.
+    /// True for the end of a method or a call.
     #[inline]
     #[must_use]
     pub fn is_exit(&self) -> bool {

@@ -86,6 +86,7 @@ impl<'t> Stall<'t> {
         let mut idle: Option<(&Thread, Stretch)> = None;
         for &(thread, ref found) in &all {
             let mut known: Vec<Stretch> = Vec::new();
+            let has_long_calls = found.iter().any(|stretch| stretch.sign == Sign::LongCall);
             for &stretch in found {
                 let Stretch { since, until, ended, sign, .. } = stretch;
                 // The wait within a long call is the hang, or what it rests in.
@@ -94,7 +95,7 @@ impl<'t> Stall<'t> {
                     continue;
                 }
                 let Some(Judged { claim, since, daemon }) = judge.claim(thread, &stretch)? else {
-                    if judge.rests(thread, &stretch)? {
+                    if has_long_calls && judge.rests(thread, &stretch)? {
                         known.push(stretch);
                     }
                     if idle.is_none_or(|(_, longest)| longest.took() < stretch.took())
@@ -377,9 +378,9 @@ impl Judge<'_, '_> {
             }
             _ => false,
         };
-        let is_in_call = |call: &str, dumped: &dump::Thread| seen(dumped).any(|frame| frame.is_call_of(call));
         let is_it = |dumped: &&dump::Thread| {
-            call.as_deref().is_some_and(|call| is_in_call(call, dumped)) || enters(dumped)
+            let is_in = |call: &str| seen(dumped).any(|frame| frame.is_call_of(call));
+            call.as_deref().is_some_and(is_in) || enters(dumped)
         };
         section.threads.iter().filter(is_new).find(is_it)
     }

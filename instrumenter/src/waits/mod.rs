@@ -34,12 +34,12 @@ pub(crate) struct Waits<'a> {
     pub(crate) monitors: Monitors,
 }
 
-/// What is recorded at a call.
+/// The steps and the wait that are recorded at a call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
     pub(crate) blocking: Option<Blocking>,
     pub(crate) steps: Vec<Step>,
-    /// Whether a constructor is called.
+    /// True if a constructor is called.
     pub(crate) creates: bool,
 }
 

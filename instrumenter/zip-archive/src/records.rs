@@ -178,7 +178,7 @@ pub struct Attributes {
     pub external: u32,
 }
 
-/// How the data of an entry is stored.
+/// The form in which the data of an entry is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// General purpose flags.

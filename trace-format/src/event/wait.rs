@@ -34,7 +34,7 @@ pub struct WaitPhrases {
     pub does: &'static str,
     /// What the thread did, in front of [`Wait::class`].
     pub did: &'static str,
-    /// Whether these phrases need [`Wait::class`] behind them.
+    /// True if these phrases need [`Wait::class`] behind them.
     pub has_object: bool,
 }
 

@@ -45,8 +45,7 @@ pub(super) fn most_made(samples: &[SampledStack]) -> Option<(String, u64, u64)> 
 /// True if a thread makes exceptions, or reads their stacks, in most of its samples.
 #[must_use]
 pub fn mostly_throws(samples: &[SampledStack]) -> bool {
-    let throws =
-        |sample: &&SampledStack| sample.methods.iter().any(|name| parts(name).0 == "java.lang.Throwable");
+    let throws = |of: &&SampledStack| of.methods.iter().any(|name| parts(name).0 == "java.lang.Throwable");
     let all: u64 = samples.iter().map(|sample| sample.count).sum();
     samples.iter().filter(throws).map(|sample| sample.count).sum::<u64>() * 2 > all
 }

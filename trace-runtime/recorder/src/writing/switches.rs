@@ -20,7 +20,7 @@ pub(crate) fn prepare() {
     }
 }
 
-/// Whether the method or call with this id is recorded: it is one, and not switched off.
+/// True if a method or call has this id and is not switched off: it is recorded.
 #[inline]
 pub(crate) fn is_on(id: u32) -> bool {
     ids::is_plain(id) && byte(id).load(Ordering::Relaxed) == 0
