@@ -30,6 +30,7 @@ mod history;
 mod html;
 mod idle;
 mod json;
+mod judge;
 mod long_call;
 mod long_waits;
 mod measured;

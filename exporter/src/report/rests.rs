@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use trace_format::event::{CallId, WaitKind};
 use trace_format::{ReadError, Thread};
 
-use super::stretches::{Stretch, innermost};
-use crate::facts::{Change, Facts, OpenStack, Payload};
+use super::stretches::{Rest, Stretch, innermost};
+use crate::facts::{Change, Facts, Open, OpenStack, Payload};
 
 /// The number of earlier waits from which on a place is known.
 const MIN_WAITS: u32 = 5;
@@ -18,7 +18,7 @@ const MAX_PLACES: usize = 1 << 12;
 type Place = (Option<u32>, WaitKind, CallId);
 
 /// The waits of a thread by their place.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Waits(HashMap<Place, (u32, u64)>);
 
 impl Waits {
@@ -28,7 +28,7 @@ impl Waits {
         else {
             return;
         };
-        let place = (innermost(open).map(|call| call.key), wait.kind, wait.call);
+        let place = (innermost(open).next().map(|call| call.key), wait.kind, wait.call);
         if self.0.len() < MAX_PLACES || self.0.contains_key(&place) {
             let (number, time) = self.0.entry(place).or_default();
             (*number, *time) = (number.saturating_add(1), time.saturating_add(took));
@@ -41,42 +41,57 @@ impl Waits {
     }
 }
 
-/// The place of a wait, beside those where its thread waited before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Rest {
-    /// The thread waited there again and again, and half as long as at any other place or longer.
-    Here,
-    /// The thread waited again and again at another place, and not half as long at this one.
-    Elsewhere,
-    /// The thread waited too seldom.
-    Unknown,
-}
-
-/// Compares the place of a stretch's wait with those where the thread waited before.
-pub(super) fn rest(facts: &Facts<'_>, thread: &Thread, stretch: &Stretch) -> Result<Rest, ReadError> {
-    let (mut before, mut within) = (Waits::default(), Waits::default());
+/// Compares the places of the stretches' waits with those where their thread waited before.
+pub(super) fn mark(facts: &Facts<'_>, thread: &Thread, stretches: &mut [Stretch]) -> Result<(), ReadError> {
+    stretches.sort_by_key(|stretch| stretch.since);
+    let mut next = stretches.iter_mut().peekable();
+    let (mut before, mut marks) = (Waits::default(), Vec::<Mark>::new());
     let mut spans = facts.spans(thread);
     while let Some((change, open)) = spans.change()? {
         let Change::Closed { open: closed, until, .. } = change else { continue };
-        if until <= stretch.since {
-            before.add(open, until - closed.begun);
-        } else {
-            within.add(open, until.min(stretch.until).saturating_sub(closed.begun.max(stretch.since)));
+        while let Some(stretch) = next.next_if(|stretch| stretch.since < until) {
+            marks.push(Mark { before: before.clone(), within: Waits::default(), stretch });
         }
-        if until >= stretch.until {
-            break;
+        before.add(open, until - closed.begun);
+        marks.iter_mut().for_each(|mark| mark.waited(open, &closed, until));
+        while let Some(mark) = marks.pop_if(|mark| until >= mark.stretch.until) {
+            mark.stretch.rest = mark.rest();
         }
     }
-    if let Some(last) = spans.open().frames().last().filter(|_| !stretch.ended) {
-        within.add(spans.open(), stretch.until.saturating_sub(last.begun.max(stretch.since)));
+    let open = spans.open();
+    marks.extend(next.map(|stretch| Mark { before: before.clone(), within: Waits::default(), stretch }));
+    for mut mark in marks {
+        if let Some(last) = open.frames().last() {
+            mark.waited(open, last, mark.stretch.until);
+        }
+        mark.stretch.rest = mark.rest();
     }
-    let (Some((here, _)), Some((_, &(number, longest)))) = (within.longest(), before.longest()) else {
-        return Ok(Rest::Unknown);
-    };
-    let (times, time) = before.0.get(here).copied().unwrap_or_default();
-    Ok(match time >= longest / 2 {
-        true if times >= MIN_WAITS => Rest::Here,
-        false if number >= MIN_WAITS => Rest::Elsewhere,
-        _ => Rest::Unknown,
-    })
+    Ok(())
+}
+
+/// A stretch whose waits are read, with those before it and within it.
+struct Mark<'s> {
+    before: Waits,
+    within: Waits,
+    stretch: &'s mut Stretch,
+}
+
+impl Mark<'_> {
+    fn waited(&mut self, open: &OpenStack, wait: &Open, until: u64) {
+        let (since, end) = (self.stretch.since, self.stretch.until);
+        self.within.add(open, until.min(end).saturating_sub(wait.begun.max(since)));
+    }
+
+    fn rest(&self) -> Rest {
+        let (Some((here, _)), Some((_, &(number, longest)))) = (self.within.longest(), self.before.longest())
+        else {
+            return Rest::Unknown;
+        };
+        let (times, time) = self.before.0.get(here).copied().unwrap_or_default();
+        match time >= longest / 2 {
+            true if times >= MIN_WAITS => Rest::Here,
+            false if number >= MIN_WAITS => Rest::Elsewhere,
+            _ => Rest::Unknown,
+        }
+    }
 }

@@ -11,39 +11,23 @@
 //!   others. That lasts as long as the innermost recorded call around it. (Equal samples of a thread that waits prove nothing: a
 //!   healthy loop waits at one place again and again.)
 //!
-//! A healthy thread has stretches too, when there is nothing to do. What a thread waits for says which of them are a hang
-//! ([`Due`]): by a dump of that time, or else by the recorded wait. Where neither says it, a call that usually is short decides.
+//! Collections of garbage that stop the process for half of the time are a stretch of each thread that does not wait.
+//!
+//! Which of them are a hang is judged in [`super::judge`].
 //!
 //! Of several stretches the report is about the thread with the strongest [`Claim`], by the same table as for a dump; of
 //! equals about one that is open at the end, then about one that is no daemon, and then about the longest.
 
 use std::cmp::Reverse;
 
-use answers::answer::{
-    CauseId, Claim, Claims, Due, FrameView, SystemShare, due_to_dumped, due_to_recorded, is_ending, is_own,
-    keeps_alive, of_recorded, seen, ticks,
-};
-use answers::dump::{self, LockKind, LockLine, Section};
-use answers::waited::Waited;
-use trace_format::event::{Wait, WaitKind, types};
-use trace_format::{ReadError, Thread, ids};
+use answers::answer::Claim;
+use trace_format::{ReadError, Thread};
 
 use super::idle::Idle;
-use super::rests::{Rest, rest};
+use super::judge::{Judge, Judged, MainsWait};
 use super::sources::Sources;
-use super::stretches::{Sign, Stretch, Usual, computing, in_order, recorded};
-use super::{MIN_ENDED_HANG, WhyCause};
-use crate::facts::{Change, Open, Payload, typed};
-use crate::model::owner;
-use crate::words::thread_name;
-
-/// Another thread works beside a wait if it records something this long after the wait began and before it ended, ns.
-const BESIDE: u64 = 1_000_000_000;
-/// A sleep of main within so many calls that usually are short, one in the other, is a hang: a round of a loop may
-/// sleep if it finds no work, but not what such a round calls. Of other threads, which wait for work deeper in calls,
-/// one more.
-const LEAST_UNUSUAL: usize = 2;
-const LEAST_UNUSUAL_OF_OTHERS: usize = 3;
+use super::stretches::{Sign, Stretch, Usual, collected, collections, computing, recorded};
+use super::{MIN_ENDED_HANG, rests};
 
 /// A thread that hung, and when.
 #[derive(Clone, Copy, Debug)]
@@ -64,10 +48,14 @@ impl<'t> Stall<'t> {
         let facts = sources.facts;
         let dumps = &facts.sections.dumps;
         let mut usual = Usual::default();
+        let stops = collections(&facts.sections.polls, end);
         let mut all: Vec<(&'t Thread, Vec<Stretch>)> = Vec::new();
         for thread in facts.recording.threads() {
             let mut found = recorded(facts, thread, end, &mut usual)?;
             found.extend(computing(facts, thread, dumps, end)?);
+            if let Some(stops) = &stops {
+                found.extend(collected(facts, thread, stops)?);
+            }
             let pauses = facts.recorder.pauses();
             let is_paused = |stretch: &Stretch| {
                 pauses.iter().any(|pause| {
@@ -75,6 +63,7 @@ impl<'t> Stall<'t> {
                 })
             };
             found.retain(|stretch| !is_paused(stretch));
+            rests::mark(facts, thread, &mut found)?;
             // Of calls within each other the innermost one is judged first.
             found.sort_by_key(|stretch| Reverse(stretch.since));
             all.push((thread, found));
@@ -86,7 +75,6 @@ impl<'t> Stall<'t> {
         let mut idle: Option<(&Thread, Stretch)> = None;
         for &(thread, ref found) in &all {
             let mut known: Vec<Stretch> = Vec::new();
-            let has_long_calls = found.iter().any(|stretch| stretch.sign == Sign::LongCall);
             for &stretch in found {
                 let Stretch { since, until, ended, sign, .. } = stretch;
                 // The wait within a long call is the hang, or what it rests in.
@@ -95,7 +83,7 @@ impl<'t> Stall<'t> {
                     continue;
                 }
                 let Some(Judged { claim, since, daemon }) = judge.claim(thread, &stretch)? else {
-                    if has_long_calls && judge.rests(thread, &stretch)? {
+                    if !thread.main && stretch.rests() {
                         known.push(stretch);
                     }
                     if idle.is_none_or(|(_, longest)| longest.took() < stretch.took())
@@ -136,393 +124,16 @@ impl<'t> Stall<'t> {
     }
 }
 
-/// A stretch that is a hang.
-struct Judged {
-    claim: Claim,
-    /// The begin of the hang. If other threads have to end it, that is when the last of them stops.
-    since: u64,
-    daemon: bool,
-}
-
-/// Main's wait in the longest of its stretches.
-struct MainsWait {
-    kind: WaitKind,
-    /// The kernel id of the thread that has to end it, by the recorded steps of concurrent work.
-    ender: Option<u32>,
-}
-
-impl MainsWait {
-    fn of(sources: &Sources<'_>, all: &[(&Thread, Vec<Stretch>)]) -> Result<Option<Self>, ReadError> {
-        let of_main = all.iter().filter(|(thread, _)| thread.main);
-        let waits = of_main.flat_map(|(main, found)| {
-            found.iter().filter_map(|stretch| match stretch.sign {
-                Sign::Still(Some(wait)) => Some((*main, stretch, wait.kind)),
-                _ => None,
-            })
-        });
-        let Some((main, stretch, kind)) = waits.max_by_key(|(_, stretch, _)| stretch.took()) else {
-            return Ok(None);
-        };
-        let why = sources.chains(stretch.moment())?.why(main)?;
-        let ender = why.and_then(|why| why.giver());
-        Ok(Some(Self { kind, ender }))
-    }
-}
-
-/// The evidence by which stretches are judged.
-struct Judge<'a, 't> {
-    sources: &'a Sources<'t>,
-    /// The claims of the threads in each dump, with its time.
-    claims: Vec<(u64, Claims<'a>)>,
-    usual: &'a Usual,
-    mains: Option<MainsWait>,
-    /// The last moment of the recording.
-    end: u64,
-}
-
-impl Judge<'_, '_> {
-    /// The claim of a stretch to be the hang; `None` if it is none.
-    fn claim(&self, thread: &Thread, stretch: &Stretch) -> Result<Option<Judged>, ReadError> {
-        let place = self.dumped(thread, stretch);
-        let daemon = place.is_some_and(|(_, dumped)| dumped.daemon);
-        let judged = |claim| Ok(Some(Judged { claim, since: stretch.since, daemon }));
-        let serves = place.is_some_and(|(dump, dumped)| dump.section.serves_beside(dumped));
-        let of_dump = place.and_then(|(dump, dumped)| dump.claim(dumped));
-        let dumped = place.map(|(_, dumped)| dumped);
-        let is_joined = self.is_joined(thread, place);
-        let owed = match (of_dump, thread.main, stretch.sign) {
-            // Main hangs as long as the thread that it joins, or that has to give the result and is held up itself.
-            (Some(Claim::Reads(_) | Claim::WaitsInTask | Claim::Waits), ..) if is_joined => Claim::HeldUp,
-            (_, true, Sign::Still(Some(wait)))
-                if self.has_ender() && wait.kind == WaitKind::Join
-                    || !self.is_lock(&wait) && self.ender_is_held_up(stretch) =>
-            {
-                Claim::Idle(Reverse(0))
-            }
-            (
-                None | Some(Claim::MainHeldUp | Claim::MainsResult | Claim::MainWaits | Claim::MainStays),
-                true,
-                Sign::Still(Some(_)),
-            ) if self.has_ender() => Claim::MainBlocked,
-            (Some(claim), _, Sign::Still(_) | Sign::Computing) => claim,
-            (_, true, Sign::Still(Some(wait)) | Sign::Convoy(wait)) if self.is_lock(&wait) => {
-                Claim::MainBlocked
-            }
-            (_, true, _) => Claim::MainHeldUp,
-            (_, false, Sign::Still(Some(wait))) if self.is_lock(&wait) => Claim::Lock(Reverse(0)),
-            _ => Claim::HeldUp,
-        };
-        let is_of_library = !thread.main && !self.is_in_program(stretch, place);
-        // A thread that runs no code of the program waits for one that does.
-        let is_of_jdk = !thread.main && place.is_some() && of_dump.is_none();
-        if is_of_jdk || is_of_library && stretch.sign == Sign::LongCall {
-            return Ok(None);
-        }
-        let is_unusual = || self.usual.is_unusual(stretch);
-        let is_starved = || {
-            // A program of one thread has others put what it takes, in another process.
-            let is_still =
-                matches!(stretch.sign, Sign::Still(_)) && self.sources.facts.recording.threads().len() > 1;
-            is_still && place.is_some_and(|(dump, dumped)| dump.section.is_starved(dumped))
-        };
-        let least_unusual = if thread.main || is_joined { LEAST_UNUSUAL } else { LEAST_UNUSUAL_OF_OTHERS };
-        match self.due(thread, stretch, dumped)? {
-            Due::Owed => judged(owed),
-            Due::Unknown | Due::Result
-                if place.is_some_and(|(dump, dumped)| dump.is_surely_stuck(dumped)) =>
-            {
-                judged(owed)
-            }
-            Due::Nothing | Due::Unknown if is_starved() => judged(Claim::Waits),
-            Due::Nothing if self.unusual_around_sleep(thread, stretch)? >= least_unusual => {
-                judged(Claim::HeldUp)
-            }
-            Due::Nothing if is_unusual() && rest(self.sources.facts, thread, stretch)? == Rest::Elsewhere => {
-                judged(Claim::HeldUp)
-            }
-            Due::Nothing => Ok(None),
-            Due::Unknown if is_of_library || self.waited_for_the_end(stretch) => Ok(None),
-            Due::Unknown if !is_joined && self.rests(thread, stretch)? => Ok(None),
-            Due::Unknown | Due::Result if is_unusual() => judged(owed),
-            Due::Unknown if !thread.main && !is_joined => {
-                if self.is_left_alone(thread, stretch)? {
-                    judged(Claim::Waits)
-                } else {
-                    Ok(None)
-                }
-            }
-            Due::Unknown | Due::Result if serves => Ok(None),
-            Due::Unknown | Due::Result => {
-                let is_waiting = |dumped: &dump::Thread| {
-                    dumped.state.as_deref().is_some_and(|state| state.starts_with("WAITING"))
-                };
-                let waits_deep = of_dump == Some(Claim::MainWaits) && dumped.is_some_and(is_waiting);
-                let since = self.alone_since(thread, stretch, waits_deep)?;
-                Ok(Some(Judged { claim: owed, since, daemon }))
-            }
-        }
-    }
-
-    /// True if another thread than main waits where it waits as a rule.
-    fn rests(&self, thread: &Thread, stretch: &Stretch) -> Result<bool, ReadError> {
-        let waits = !thread.main && matches!(stretch.sign, Sign::Still(Some(_)));
-        Ok(waits && rest(self.sources.facts, thread, stretch)? == Rest::Here)
-    }
-
-    /// The number of calls around a sleep that usually are short.
-    fn unusual_around_sleep(&self, thread: &Thread, stretch: &Stretch) -> Result<usize, ReadError> {
-        let mut unusual = 0;
-        if matches!(stretch.sign, Sign::Still(Some(wait)) if wait.kind == WaitKind::Sleep) {
-            self.sources.facts.spans(thread).open_at([stretch.moment()], |_, open| {
-                let calls = open.frames().iter().filter(|call| ids::is_method(call.key));
-                let is_unusual = |call: &&Open| self.usual.is_unusual_call((call.key, call.begun), stretch);
-                unusual = calls.filter(is_unusual).count();
-            })?;
-        }
-        Ok(unusual)
-    }
-
-    /// True if all that could end the thread's wait is over, by the recorded steps of concurrent work.
-    fn is_left_alone(&self, thread: &Thread, stretch: &Stretch) -> Result<bool, ReadError> {
-        let why = self.sources.chains(stretch.moment())?.why(thread)?;
-        Ok(why.is_some_and(|why| why.cause == Some(WhyCause::LatchNeverCountedDown)))
-    }
-
-    /// True if main waits for the end of this thread.
-    fn is_joined(&self, thread: &Thread, place: Option<(&Claims<'_>, &dump::Thread)>) -> bool {
-        match &self.mains {
-            Some(MainsWait { kind: WaitKind::Join, ender: Some(tid) }) => *tid == thread.tid,
-            _ => place.is_some_and(|(dump, dumped)| dump.is_joined(dumped)),
-        }
-    }
-
-    /// True if it is known which thread has to end main's wait.
-    fn has_ender(&self) -> bool {
-        self.mains.as_ref().is_some_and(|wait| wait.ender.is_some())
-    }
-
-    /// True if by a dump that thread computes, or the end of another wait is owed to it.
-    fn ender_is_held_up(&self, stretch: &Stretch) -> bool {
-        let ender = self.mains.as_ref().and_then(|wait| wait.ender);
-        let ender = self.sources.facts.recording.threads().iter().find(|thread| Some(thread.tid) == ender);
-        let place = ender.and_then(|ender| self.dumped(ender, stretch));
-        place.is_some_and(|(dump, dumped)| dump.is_held_up(dumped))
-    }
-
-    /// True if the wait ended when a signal ended the process: main waited for that, as a program does that serves.
-    fn waited_for_the_end(&self, stretch: &Stretch) -> bool {
-        let is_late = |at: u64| stretch.until.abs_diff(at) < BESIDE;
-        stretch.ended && is_late(self.end) && self.claims.last().is_some_and(|(at, _)| is_late(*at))
-    }
-
-    fn is_lock(&self, wait: &Wait) -> bool {
-        of_recorded(self.waited(wait)) == CauseId::LockWait
-    }
-
-    /// True for a thread of the program that a page may call idle, because its stretch is no hang.
-    fn is_idle(&self, thread: &Thread, stretch: &Stretch) -> bool {
-        let is_still = matches!(stretch.sign, Sign::Still(_));
-        is_still && (thread.main || self.is_in_program(stretch, self.dumped(thread, stretch)))
-    }
-
-    fn idle_thread(&self, thread: &Thread, stretch: &Stretch) -> Idle {
-        let wait = match stretch.sign {
-            Sign::Still(Some(wait)) => Some(self.waited(&wait).words(0)),
-            _ => None,
-        };
-        let method = stretch.call.map(|(method, _)| self.sources.names.method(method).into_owned());
-        Idle { thread: thread_name(thread), since: stretch.since, duration: stretch.took(), wait, method }
-    }
-
-    /// The time from which on no other thread works, in a stretch whose end others have to bring.
-    /// A daemon that only sleeps again and again ends no wait of a main that is deep in its work.
-    fn alone_since(&self, thread: &Thread, stretch: &Stretch, waits_deep: bool) -> Result<u64, ReadError> {
-        let mut since = stretch.since;
-        let only_ticks =
-            |other: &Thread| self.dumped(other, stretch).is_some_and(|(_, dumped)| ticks(dumped));
-        for other in self.sources.facts.recording.threads() {
-            if !other.main && other.uid != thread.uid && !(waits_deep && only_ticks(other)) {
-                since = since.max(self.last_work(other, stretch)?.unwrap_or(since));
-            }
-        }
-        Ok(since)
-    }
-
-    /// The thread in the last dump of that time: the longer nothing changes, the more is known.
-    fn dumped(&self, thread: &Thread, stretch: &Stretch) -> Option<(&Claims<'_>, &dump::Thread)> {
-        let name = thread_name(thread);
-        // The last dump of all is taken after the last event.
-        let until = if stretch.ended { stretch.until } else { u64::MAX };
-        let mut within = self.claims.iter().rev().filter(|(at, _)| (stretch.since..=until).contains(at));
-        within.find_map(|(_, dump)| {
-            // Of the thread that ends the process the last dump shows no more than that.
-            let mut threads = dump.section.threads.iter().filter(|dumped| !is_ending(dumped));
-            let dumped = threads.find(|dumped| dumped.name.as_deref() == Some(name.as_str()));
-            Some((dump, dumped.or_else(|| self.renamed(dump.section, stretch))?))
-        })
-    }
-
-    /// The thread of a dump that has got another name since its recording began: it is in the stretch's call, or enters its
-    /// monitor.
-    fn renamed<'s>(&self, section: &'s Section, stretch: &Stretch) -> Option<&'s dump::Thread> {
-        let call = stretch.call.map(|(method, _)| self.sources.names.method(method));
-        let recorded = self.sources.facts.recording.threads();
-        let is_new = |dumped: &&dump::Thread| {
-            recorded.iter().all(|known| dumped.name.as_deref() != Some(thread_name(known).as_str()))
-        };
-        let enters = |dumped: &dump::Thread| match stretch.sign {
-            Sign::Still(Some(Wait { kind: WaitKind::Monitor, lock, .. })) => {
-                let is_it =
-                    |line: &LockLine| line.kind == LockKind::WaitingToLock && line.address == Some(lock);
-                dumped.locks.iter().any(is_it)
-            }
-            _ => false,
-        };
-        let is_it = |dumped: &&dump::Thread| {
-            let is_in = |call: &str| seen(dumped).any(|frame| frame.is_call_of(call));
-            call.as_deref().is_some_and(is_in) || enters(dumped)
-        };
-        section.threads.iter().filter(is_new).find(is_it)
-    }
-
-    /// True if a thread is in the program's own code, and not in a library's alone: idle workers of a server wait there for
-    /// requests, in queues of its own.
-    fn is_in_program(&self, stretch: &Stretch, dumped: Option<(&Claims<'_>, &dump::Thread)>) -> bool {
-        let main = dumped.and_then(|(dump, _)| outermost(dump.section.main()?));
-        let named = &self.sources.facts.recording.header().process_name;
-        let of_name = || Some(named.as_str()).filter(|name| !name.ends_with(".jar"));
-        let Some(program) = main.or_else(of_name).map(owner) else { return true };
-        match (dumped, stretch.call) {
-            (Some((_, dumped)), _) => own_classes(dumped).any(|class| owner(class) == program),
-            (None, Some((call, _))) => {
-                let name = self.sources.names.method(call);
-                name.rsplit_once('.').is_none_or(|(class, _)| owner(class) == program)
-            }
-            (None, None) => true,
-        }
-    }
-
-    fn waited(&self, wait: &Wait) -> Waited<'_> {
-        let class = self.sources.facts.recording.texts().get(wait.class);
-        Waited { kind: wait.kind, call: wait.call, class }
-    }
-
-    /// The debt to the thread, by a dump of that time or else by the recorded wait.
-    fn due(
-        &self,
-        thread: &Thread,
-        stretch: &Stretch,
-        dumped: Option<&dump::Thread>,
-    ) -> Result<Due, ReadError> {
-        let wait = match stretch.sign {
-            Sign::LongCall if self.was_collected(thread, stretch) => return Ok(Due::Owed),
-            Sign::LongCall if !self.usual.is_unusual(stretch) => return Ok(Due::Nothing),
-            Sign::LongCall => {
-                let is_idle = self.idle(thread, stretch, dumped)? >= stretch.took() / 2;
-                return Ok(if is_idle { Due::Nothing } else { Due::Owed });
-            }
-            Sign::Still(wait) => wait,
-            // A thread that serves waits at one place again and again, too.
-            Sign::Convoy(wait) => {
-                let due = due_to_recorded(self.waited(&wait));
-                return Ok(if due == Due::Owed { due } else { Due::Nothing });
-            }
-            Sign::Computing => None,
-        };
-        Ok(match (dumped, wait) {
-            (Some(dumped), _) if thread.main && keeps_alive(dumped) => Due::Unknown,
-            (Some(dumped), _) => due_to_dumped(dumped),
-            (None, Some(wait)) => due_to_recorded(self.waited(&wait)),
-            (None, None) if self.usual.is_unusual(stretch) => Due::Owed,
-            // Only main's CPU time can say that it computes, and its time in the queue for a processor, or collections, what kept
-            // it from that; and a process that was killed in a call did not end it.
-            (None, None) => {
-                let ran = self.sources.facts.recorder.cpu(thread.tid, stretch.since, stretch.until);
-                let ran = ran.is_some_and(|cpu| cpu.ran + cpu.waited >= cpu.polled() / 2);
-                let was_killed = !stretch.ended && !in_order(self.sources.facts);
-                let is_owed = ran || was_killed || self.was_collected(thread, stretch);
-                if thread.main && is_owed { Due::Owed } else { Due::Nothing }
-            }
-        })
-    }
-
-    /// True if collections of garbage stopped all threads for half of a stretch.
-    fn was_collected(&self, thread: &Thread, stretch: &Stretch) -> bool {
-        let share =
-            SystemShare::of(&self.sources.facts.sections.polls, thread.tid, stretch.since, stretch.until);
-        share.is_some_and(|share| share.blocking_gc_time >= stretch.took() / 2)
-    }
-
-    /// The time that the thread waited in a stretch for what is not owed to it, ns.
-    fn idle(
-        &self,
-        thread: &Thread,
-        stretch: &Stretch,
-        dumped: Option<&dump::Thread>,
-    ) -> Result<u64, ReadError> {
-        let by_dump = dumped.is_some_and(|dumped| due_to_dumped(dumped) == Due::Nothing);
-        let is_idle = |wait: &Wait| {
-            due_to_recorded(self.waited(wait)) == Due::Nothing || by_dump && wait.kind != WaitKind::Monitor
-        };
-        let within =
-            |since: u64, until: u64| until.min(stretch.until).saturating_sub(since.max(stretch.since));
-        let mut idle = 0_u64;
-        let mut spans = self.sources.facts.spans(thread);
-        while let Some((change, items)) = spans.change()? {
-            if change.time().is_some_and(|time| time >= stretch.until) && items.count(typed(types::WAIT)) == 0
-            {
-                return Ok(idle);
-            }
-            if let Change::Closed { open, payload: Some(Payload::Wait(wait)), until, .. } = change
-                && items.count(open.key) == 1
-                && is_idle(wait)
-            {
-                idle = idle.saturating_add(within(open.begun, until));
-            }
-        }
-        let outermost = spans.open().waits().next().filter(|(.., wait)| is_idle(wait));
-        Ok(outermost.map_or(idle, |(_, since, _)| idle.saturating_add(within(since, stretch.until))))
-    }
-
-    /// The time at which a thread last records something in a stretch of another one, except in its first and its last second:
-    /// there it gives, or gets, what the other one waited for.
-    fn last_work(&self, thread: &Thread, stretch: &Stretch) -> Result<Option<u64>, ReadError> {
-        let mut last = None;
-        let mut spans = self.sources.facts.spans(thread);
-        while let Some((change, _)) = spans.change()? {
-            match change.time() {
-                Some(time) if time + BESIDE >= stretch.until => break,
-                Some(time) if time > stretch.since + BESIDE => last = Some(time),
-                _ => {}
-            }
-        }
-        Ok(last)
-    }
-}
-
-/// The classes of the frames that are no JDK's, innermost first.
-fn own_classes(thread: &dump::Thread) -> impl Iterator<Item = &str> {
-    seen(thread).filter_map(|frame| match frame {
-        FrameView::Java { class, .. } => Some(class).filter(|class| is_own(class)),
-        _ => None,
-    })
-}
-
-fn outermost(thread: &dump::Thread) -> Option<&str> {
-    own_classes(thread).last()
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
-    use trace_format::event::{CallId, Wait};
+    use trace_format::event::{CallId, Wait, WaitKind};
     use trace_format::layout::State;
     use trace_format::section::SectionKind;
     use trace_format::synth::{RecordingBuilder, ThreadBuilder};
     use trace_format::{Event, Recording};
 
-    use super::*;
     use crate::MethodMap;
     use crate::report::Report;
     use answers::answer::Conclusion;
@@ -600,19 +211,22 @@ mod tests {
     #[test]
     fn waits_for_one_lock_are_one_hang_if_next_to_nothing_is_between_them() {
         // Each second, with this time for itself.
-        let waits = |between: u64, last: u64| {
+        let waits_for = |kind: WaitKind, between: u64, last: u64| {
             move |main: &mut ThreadBuilder| {
                 main.enter(S, 1);
                 for second in 10..last {
-                    main.event(second * S, wait(WaitKind::Monitor));
+                    main.event(second * S, wait(kind));
                     main.event((second + 1) * S - between, Event::WaitEnd);
                 }
             }
         };
+        let waits = |between, last| waits_for(WaitKind::Monitor, between, last);
         assert_eq!(hung(&report(waits(S / 20, 20), |_| {})), Some(("main", 10, 19)));
         assert_eq!(hung(&report(waits(S / 20, 39), |_| {})), Some(("main", 10, 40)), "lasts to the end");
         assert_eq!(hung(&report(waits(S / 5, 20), |_| {})), None, "it comes on");
-        assert_eq!(hung(&report(|_| {}, waits(S / 20, 20))), None, "a worker of many");
+        assert_eq!(hung(&report(|_| {}, waits(S / 20, 20))), Some(("worker", 10, 19)));
+        let tries = waits_for(WaitKind::ObjectWait, S / 20, 20);
+        assert_eq!(hung(&report(|_| {}, tries)), None, "it may want to look again and again");
     }
 
     /// Three calls of 0.1 s, and then one in which the thread waits again and again until 20 s.

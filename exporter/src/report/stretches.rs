@@ -4,8 +4,9 @@ use std::collections::{HashMap, VecDeque};
 
 use answers::answer::{FrameView, is_own, mostly_throws, seen};
 use answers::dump::{Dump, Standing};
-use trace_format::event::{Event, Folded, Wait};
+use trace_format::event::{Event, Folded, Wait, WaitKind};
 use trace_format::layout::State;
+use trace_format::sections::system_state::{Quantity, SystemState};
 use trace_format::{ReadError, Thread, ids};
 
 use super::MIN_ENDED_HANG;
@@ -19,6 +20,8 @@ const LEAST_STANDING: u64 = 4_000_000_000;
 const SAMPLES_APART: u64 = 1_200_000_000;
 /// The time within which calls begin with a thread, and end with it, ns.
 const AT_ONCE: u64 = 1_000_000_000;
+/// Maximum number of calls around a stretch that are known.
+const MAX_CALLS: usize = 8;
 /// Maximum number of methods whose usual time is known.
 const MAX_METHODS: usize = 1 << 16;
 /// The number of earlier calls from which on it is known how long a method usually takes.
@@ -39,6 +42,19 @@ pub(super) enum Sign {
     LongCall,
     /// A dump of the JVM agent has the thread computing.
     Computing,
+    /// Collections of garbage stop the thread for half of the time or longer.
+    Collected,
+}
+
+/// The place of a wait, beside those where its thread waited before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Rest {
+    /// The thread waited there again and again, and half as long as at any other place or longer.
+    Here,
+    /// The thread waited again and again at another place, and not half as long at this one.
+    Elsewhere,
+    /// The thread waited too seldom.
+    Unknown,
 }
 
 /// A stretch without progress.
@@ -49,15 +65,28 @@ pub(super) struct Stretch {
     /// False if it lasts to the end of the recording.
     pub(super) ended: bool,
     pub(super) sign: Sign,
-    /// The innermost call around it, or of a long call itself: its method and its begin.
-    pub(super) call: Option<(u32, u64)>,
+    /// The calls around it, innermost first, or of a long call itself: their methods and their begins.
+    pub(super) calls: [Option<Call>; MAX_CALLS],
     /// The outermost call around it: a task, if the thread has done others before.
-    pub(super) task: Option<(u32, u64)>,
+    pub(super) task: Option<Call>,
+    /// The place of its waits, beside those before.
+    pub(super) rest: Rest,
 }
+
+/// A method, and the begin of its call, ns.
+type Call = (u32, u64);
 
 impl Stretch {
     fn of(since: u64, until: u64, ended: bool, sign: Sign) -> Self {
-        Self { since, until, ended, sign, call: None, task: None }
+        Self { since, until, ended, sign, calls: [None; MAX_CALLS], task: None, rest: Rest::Unknown }
+    }
+
+    /// The stretch in these calls, innermost first.
+    fn within<'c>(mut self, calls: impl IntoIterator<Item = &'c Open>) -> Self {
+        for (known, call) in self.calls.iter_mut().zip(calls) {
+            *known = Some((call.key, call.begun));
+        }
+        self
     }
 
     /// The moment that shows what the thread is in.
@@ -67,6 +96,11 @@ impl Stretch {
 
     pub(super) fn took(&self) -> u64 {
         self.until.saturating_sub(self.since)
+    }
+
+    /// True if the thread waits where it waits as a rule.
+    pub(super) fn rests(&self) -> bool {
+        matches!(self.sign, Sign::Still(Some(_))) && self.rest == Rest::Here
     }
 }
 
@@ -93,7 +127,7 @@ impl Usual {
 
     /// True if nearly all calls of a method of the stretch took far less time than its one.
     pub(super) fn is_unusual(&self, stretch: &Stretch) -> bool {
-        [stretch.call, stretch.task].into_iter().flatten().any(|call| self.is_unusual_call(call, stretch))
+        [stretch.calls[0], stretch.task].into_iter().flatten().any(|call| self.is_unusual_call(call, stretch))
     }
 
     /// True if nearly all calls of a method took far less time than this one does, which began then and lasts to the
@@ -158,6 +192,7 @@ impl Convoy {
 struct Reader<'u> {
     found: Vec<Stretch>,
     usual: &'u mut Usual,
+    main: bool,
     /// The waits for a lock until now.
     convoy: Option<Convoy>,
     /// The last moment of the recording.
@@ -185,17 +220,17 @@ impl Reader<'_> {
         else {
             return;
         };
-        let call = innermost(stack);
-        if wait.is_some() || call.is_some() {
-            let [call, task] = [call, outermost(stack)].map(|open| Some((open?.key, open?.begun)));
-            self.keep(Stretch { since, until, ended, sign: Sign::Still(wait), call, task });
+        let task = outermost(stack).map(|call| (call.key, call.begun));
+        if wait.is_some() || task.is_some() {
+            let still = Stretch::of(since, until, ended, Sign::Still(wait));
+            self.keep(Stretch { task, ..still.within(innermost(stack)) });
         }
     }
 
     /// Notes that a wait for a lock has ended, or is open at the end. One that is shorter than a convoy at another lock does not
-    /// end that.
+    /// end that. Other threads than main may wait for anything but a monitor with a limit of time, and do so for all of their lives.
     fn waited(&mut self, wait: &Wait, since: u64, until: u64) {
-        if wait.lock == 0 {
+        if wait.lock == 0 || !self.main && wait.kind != WaitKind::Monitor {
             return;
         }
         let next = Convoy::of(*wait, since, until);
@@ -216,7 +251,8 @@ impl Reader<'_> {
 
     /// Notes that the frame at `depth` has ended, or is open at the end.
     fn call(&mut self, stack: &OpenStack, depth: usize, until: u64, ended: bool) {
-        let Open { key, begun, .. } = stack.frames()[depth];
+        let call = &stack.frames()[depth];
+        let Open { key, begun, .. } = *call;
         if !ids::is_method(key) {
             return;
         }
@@ -225,10 +261,7 @@ impl Reader<'_> {
             self.usual.ended(key, took, 1);
         }
         if took >= MIN_ENDED_HANG && is_within(stack, depth) {
-            self.keep(Stretch {
-                call: Some((key, begun)),
-                ..Stretch::of(begun, until, ended, Sign::LongCall)
-            });
+            self.keep(Stretch::of(begun, until, ended, Sign::LongCall).within([call]));
         }
     }
 }
@@ -242,8 +275,9 @@ fn outermost(stack: &OpenStack) -> Option<&Open> {
     stack.frames().iter().take(64).find(|open| ids::is_method(open.key))
 }
 
-pub(super) fn innermost(stack: &OpenStack) -> Option<&Open> {
-    stack.frames().iter().rev().take(64).find(|open| ids::is_method(open.key))
+/// The calls of a stack, innermost first.
+pub(super) fn innermost(stack: &OpenStack) -> impl Iterator<Item = &Open> {
+    stack.frames().iter().rev().take(64).filter(|open| ids::is_method(open.key))
 }
 
 /// The longest stretches of a thread that the record shows, and how long its calls took.
@@ -253,7 +287,7 @@ pub(super) fn recorded(
     end: u64,
     usual: &mut Usual,
 ) -> Result<Vec<Stretch>, ReadError> {
-    let mut reader = Reader { found: Vec::new(), usual, convoy: None, end, last: None };
+    let mut reader = Reader { found: Vec::new(), usual, main: thread.main, convoy: None, end, last: None };
     let mut spans = facts.spans(thread);
     while let Some((change, open)) = spans.change()? {
         let Some(time) = change.time() else {
@@ -262,7 +296,7 @@ pub(super) fn recorded(
         };
         reader.still(open, time, true);
         match change {
-            Change::Closed { open: closed, payload: Some(Payload::Wait(wait)), .. } if thread.main => {
+            Change::Closed { open: closed, payload: Some(Payload::Wait(wait)), .. } => {
                 reader.waited(wait, closed.begun, time);
             }
             Change::Closed { .. } => reader.call(open, open.depth() - 1, time, true),
@@ -278,7 +312,7 @@ pub(super) fn recorded(
     if reader.last.is_some() {
         let open = spans.open();
         reader.still(open, end, false);
-        if let Some(last) = open.depth().checked_sub(1).filter(|_| thread.main)
+        if let Some(last) = open.depth().checked_sub(1)
             && let Some(Payload::Wait(wait)) = open.payload(last)
         {
             reader.waited(wait, open.frames()[last].begun, end);
@@ -293,6 +327,40 @@ pub(super) fn recorded(
     }
     reader.convoy_ends();
     Ok(reader.found)
+}
+
+/// The time in which collections of garbage stop the process most: for half of it or longer.
+pub(super) fn collections(polls: &[SystemState], end: u64) -> Option<Stretch> {
+    let stopped = |poll: &SystemState| poll.get(Quantity::BlockingGcTime);
+    // The time stopped beyond the time not stopped: of a stretch until now, and the most.
+    let (mut since, mut beyond, mut most) = (0, 0_i64, (0, None));
+    for poll in polls.windows(2) {
+        let [from, to] = [&poll[0], &poll[1]];
+        let took = stopped(to).zip(stopped(from)).map_or(0, |(to, from)| to.saturating_sub(from));
+        if beyond <= 0 {
+            (since, beyond) = (from.at, 0);
+        }
+        let apart = to.at.saturating_sub(from.at);
+        beyond = beyond.saturating_add(took.saturating_mul(2)).saturating_sub_unsigned(apart);
+        most = most.max((beyond, Some((since, to.at))));
+    }
+    let (since, last) = most.1?;
+    let ended = end.saturating_sub(last) > MIN_ENDED_HANG;
+    let stretch = Stretch::of(since, if ended { last } else { end }, ended, Sign::Collected);
+    (stretch.took() >= MIN_ENDED_HANG).then_some(stretch)
+}
+
+/// The stretch of a thread that collections stop.
+pub(super) fn collected(
+    facts: &Facts<'_>,
+    thread: &Thread,
+    stops: &Stretch,
+) -> Result<Option<Stretch>, ReadError> {
+    let mut found = None;
+    facts.spans(thread).open_at([stops.moment()], |_, open| {
+        found = innermost(open).next().map(|call| stops.within([call]));
+    })?;
+    Ok(found)
 }
 
 /// True if the recording ended because the process exited by itself.
@@ -479,6 +547,28 @@ mod tests {
             .map(call)
             .for_each(|call| around.returned(3, &call, call.begun + took));
         around
+    }
+
+    #[test]
+    fn collections_stop_the_process_where_they_take_half_of_the_time() {
+        // The part of each second, percent.
+        let stops = |parts: &[u64]| {
+            let mut took = 0;
+            let polls = (0..).zip(parts).map(|(second, part)| {
+                took += part * S / 100;
+                let mut poll = SystemState::new(second * S);
+                poll.set(Quantity::BlockingGcTime, Some(took));
+                poll
+            });
+            let stretch = collections(&polls.collect::<Vec<_>>(), END)?;
+            Some((stretch.since / S, stretch.until / S, stretch.ended))
+        };
+        let busy = [0, 10, 90, 90, 90, 20, 90, 90];
+        assert_eq!(stops(&busy), Some((1, 7, true)));
+        assert_eq!(stops(&[&[0; 12][..], &busy].concat()), Some((13, 20, false)), "to the end");
+        assert_eq!(stops(&busy[..6]), None, "too short");
+        assert_eq!(stops(&[40; 20]), None, "less than half");
+        assert_eq!(collections(&vec![SystemState::new(S); 20], END).map(|stretch| stretch.took()), None);
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub(super) struct ThreadDumps {
 
 impl ThreadDumps {
     /// Lines about the hang that the recording shows, with these dumps in it. Without one, about the thread of the first dump
-    /// that may have hung; empty if nothing was owed to any thread. `none` says that the recording has no call, if so.
+    /// that may have hung, or waits for what may be owed to it. `none` says that the recording has no call, if so.
     pub(super) fn lines(&self, report: &Report, hang: Option<&Answer>, none: Option<&str>) -> Vec<String> {
         let dump = &self.before.dump;
         let deadlocks = dump.deadlock_lines();
@@ -84,8 +84,7 @@ impl ThreadDumps {
                 };
                 (format!("{name} when the recording began, by a thread dump: {came_on}:"), answer)
             }
-            (None, None, Some(none)) => return idle_lines(dump, none),
-            (None, None, None) => return Vec::new(),
+            (None, None, none) => return idle_lines(dump, none),
         };
         answered(title, answer).into_iter().chain(indented).collect()
     }
@@ -111,13 +110,16 @@ impl ThreadDumps {
 }
 
 /// Of a dump in which no thread hangs: the one that might, if the end of its wait was due.
-fn idle_lines(dump: &Dump, none: &str) -> Vec<String> {
+fn idle_lines(dump: &Dump, none: Option<&str>) -> Vec<String> {
+    let none = none.map_or_else(String::new, |none| format!("{none}; "));
     let mut answer = Answer::from(dump);
     if answer.root.is_none() {
-        return vec![format!("{none}, and no thread hangs, by a thread dump")];
+        return vec![format!("{none}no thread hangs, by a thread dump")];
     }
     answer.cause.confidence = Confidence::Low;
     let name = &answer.thread.name;
-    let title = format!("{none}; no thread hangs, unless this wait was to end; {name}, by a thread dump:");
-    answered(title, &answer)
+    answered(
+        format!("{none}no thread hangs, unless this wait was to end; {name}, by a thread dump:"),
+        &answer,
+    )
 }
