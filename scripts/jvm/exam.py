@@ -348,13 +348,15 @@ class Examined:
     def names_place(self, answer):
         """Whether the answer names a method of the label, or for an answer without a root one of its threads."""
         methods, root = self.label.methods, answer.get("root")
-        if methods and root:
+        first, *others = self.label.threads or ["*"]
+        # Of several threads a label has the method of the first one.
+        is_other = any(fits(thread, answer.get("thread")) for thread in others if not fits(first, thread))
+        if methods and root and not is_other:
             # Of a loop pages name the call that lasts and the one that it mostly is in, or the one that repeats what throws; of a
             # lock also where its owner is.
             named = (root, answer.get("mostly"), answer.get("owner_in"))
             return any(simple(name) in methods for name in named if name)
-        threads = self.label.threads
-        return not threads or any(fits(thread, answer.get("thread")) for thread in threads)
+        return is_other or fits(first, answer.get("thread"))
 
 
 def simple(method):

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 
 use answers::answer::{
     CauseId, Claim, Claims, Due, FrameView, due_to_dumped, due_to_recorded, is_ending, is_own, keeps_alive,
-    of_recorded, seen, ticks,
+    of_recorded, seen, ticks, waits_for_a_program,
 };
 use answers::dump::{self, LockKind, LockLine, Section};
 use answers::waited::Waited;
@@ -29,6 +29,8 @@ const BESIDE: u64 = 1_000_000_000;
 /// one more.
 const LEAST_UNUSUAL: usize = 2;
 const LEAST_UNUSUAL_OF_OTHERS: usize = 3;
+/// A program that waits for the end of a thread to stay alive does so right after that thread began, ns.
+const LONG_BEFORE: u64 = 2_000_000_000;
 
 /// A stretch that is a hang.
 pub(super) struct Judged {
@@ -124,7 +126,15 @@ impl Judge<'_, '_> {
         };
         let least_unusual = if thread.main || is_joined { LEAST_UNUSUAL } else { LEAST_UNUSUAL_OF_OTHERS };
         match self.due(thread, stretch, dumped)? {
+            Due::Owed if dumped.is_some_and(waits_for_a_program) => {
+                // Who reads what it writes sees that it comes on.
+                let reads = |other: &Thread| {
+                    self.dumped(other, stretch).is_some_and(|(_, dumped)| waits_for_a_program(dumped))
+                };
+                Ok(Some(Judged { claim: owed, since: self.alone_since(thread, stretch, reads)?, daemon }))
+            }
             Due::Owed => judged(owed),
+            Due::Unknown if thread.main && self.joins_who_rests(stretch)? => judged(owed),
             Due::Unknown | Due::Result
                 if place.is_some_and(|(dump, dumped)| dump.is_surely_stuck(dumped)) =>
             {
@@ -150,7 +160,10 @@ impl Judge<'_, '_> {
                     dumped.state.as_deref().is_some_and(|state| state.starts_with("WAITING"))
                 };
                 let waits_deep = of_dump == Some(Claim::MainWaits) && dumped.is_some_and(is_waiting);
-                let since = self.alone_since(thread, stretch, waits_deep)?;
+                // A daemon that only sleeps again and again ends no wait of a main that is deep in its work.
+                let only_ticks =
+                    |other: &Thread| self.dumped(other, stretch).is_some_and(|(_, dumped)| ticks(dumped));
+                let since = self.alone_since(thread, stretch, |other| !waits_deep || !only_ticks(other))?;
                 Ok(Some(Judged { claim: owed, since, daemon }))
             }
         }
@@ -182,11 +195,14 @@ impl Judge<'_, '_> {
         self.mains.as_ref().is_some_and(|wait| wait.ender.is_some())
     }
 
+    fn ender(&self) -> Option<&Thread> {
+        let ender = self.mains.as_ref()?.ender?;
+        self.sources.facts.recording.threads().iter().find(|thread| thread.tid == ender)
+    }
+
     /// True if by a dump that thread computes, or the end of another wait is owed to it.
     fn ender_is_held_up(&self, stretch: &Stretch) -> bool {
-        let ender = self.mains.as_ref().and_then(|wait| wait.ender);
-        let ender = self.sources.facts.recording.threads().iter().find(|thread| Some(thread.tid) == ender);
-        let place = ender.and_then(|ender| self.dumped(ender, stretch));
+        let place = self.ender().and_then(|ender| self.dumped(ender, stretch));
         place.is_some_and(|(dump, dumped)| dump.is_held_up(dumped))
     }
 
@@ -215,18 +231,31 @@ impl Judge<'_, '_> {
         Idle { thread: thread_name(thread), since: stretch.since, duration: stretch.took(), wait, method }
     }
 
-    /// The time from which on no other thread works, in a stretch whose end others have to bring.
-    /// A daemon that only sleeps again and again ends no wait of a main that is deep in its work.
-    fn alone_since(&self, thread: &Thread, stretch: &Stretch, waits_deep: bool) -> Result<u64, ReadError> {
+    /// The time from which on none of these other threads works, in a stretch whose end they have to bring.
+    fn alone_since(
+        &self,
+        thread: &Thread,
+        stretch: &Stretch,
+        counts: impl Fn(&Thread) -> bool,
+    ) -> Result<u64, ReadError> {
         let mut since = stretch.since;
-        let only_ticks =
-            |other: &Thread| self.dumped(other, stretch).is_some_and(|(_, dumped)| ticks(dumped));
         for other in self.sources.facts.recording.threads() {
-            if !other.main && other.uid != thread.uid && !(waits_deep && only_ticks(other)) {
+            if !other.main && other.uid != thread.uid && counts(other) {
                 since = since.max(self.last_work(other, stretch)?.unwrap_or(since));
             }
         }
         Ok(since)
+    }
+
+    /// True if main waits, deeper than in the method that the program began with, for the end of a thread that began long
+    /// before and that has nothing to do.
+    fn joins_who_rests(&self, stretch: &Stretch) -> Result<bool, ReadError> {
+        let joins = self.mains.as_ref().is_some_and(|wait| wait.kind == WaitKind::Join);
+        let is_late = |ender: &&Thread| stretch.since.saturating_sub(ender.started) >= LONG_BEFORE;
+        let deep = joins && stretch.calls[1].is_some();
+        let Some(ender) = self.ender().filter(is_late).filter(|_| deep) else { return Ok(false) };
+        let dumped = self.dumped(ender, stretch).map(|(_, dumped)| dumped);
+        Ok(self.idle(ender, stretch, dumped)? >= stretch.took() / 10 * 9)
     }
 
     /// The thread in the last dump of that time: the longer nothing changes, the more is known.

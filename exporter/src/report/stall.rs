@@ -128,9 +128,10 @@ impl<'t> Stall<'t> {
 mod tests {
     use std::path::Path;
 
-    use trace_format::event::{CallId, Wait, WaitKind};
+    use trace_format::event::{CallId, Concurrency, ConcurrencyStep, Wait, WaitKind};
     use trace_format::layout::State;
     use trace_format::section::SectionKind;
+    use trace_format::sections::timed;
     use trace_format::synth::{RecordingBuilder, ThreadBuilder};
     use trace_format::{Event, Recording};
 
@@ -352,6 +353,90 @@ mod tests {
         };
         assert!(found(7 * S));
         assert!(!found(S), "it sleeps");
+    }
+
+    /// What a thread records each second from `since` on.
+    fn rounds(thread: &mut ThreadBuilder, since: u64) {
+        for second in since..40 {
+            thread.event(second * S, wait(WaitKind::Sleep)).event(second * S + S / 10 * 9, Event::WaitEnd);
+        }
+    }
+
+    #[test]
+    fn programs_that_wait_for_another_one_do_not_hang_while_they_read_what_it_writes() {
+        let dump = "Full thread dump OpenJDK 64-Bit Server VM (by anrscope):\n\n\
+            \"main\" #1 prio=5 tid=0x0000000000000001 nid=0x7 in Object.wait()\n   java.lang.Thread.State: WAITING (on object monitor)\n\
+            \tat java.lang.Object.wait(Native Method)\n\tat java.lang.ProcessImpl.waitFor(ProcessImpl.java:434)\n\tat shop.Main.main(Main.java:3)\n\n\
+            \"worker\" #2 prio=5 tid=0x0000000000000002 nid=0x8 runnable\n   java.lang.Thread.State: RUNNABLE\n\
+            \tat java.io.FileInputStream.readBytes(Native Method)\n\tat java.io.BufferedInputStream.read(BufferedInputStream.java:343)\n\
+            \t- locked <0x0000000000000009> (a java.lang.ProcessImpl$ProcessPipeInputStream)\n\tat shop.Output.run(Output.java:9)\n\n";
+        let found = |reads: u64| {
+            let recording = RecordingBuilder::new(7, "Shop").last_alive(40 * S).state(State::Ended as u32);
+            let recording = recording
+                .section(SectionKind::Process, b"os=linux\n")
+                .section(SectionKind::DumpText, &timed::encode(8 * S, dump.as_bytes()))
+                .main("main", |main| {
+                    main.enter(S, 1).event(2 * S, wait(WaitKind::Blocking));
+                })
+                .thread("worker", 8, |worker| {
+                    worker.enter(S, 3);
+                    (2..reads).for_each(|second| {
+                        worker
+                            .event(second * S, wait(WaitKind::Blocking))
+                            .event(second * S + S / 2, Event::WaitEnd);
+                    });
+                });
+            let recording = Recording::open(recording.build()).unwrap();
+            let report = Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap();
+            hung(&report).map(|(_, since, until)| (since, until))
+        };
+        assert_eq!(found(40), None);
+        assert_eq!(found(20), Some((19, 40)), "since it wrote last");
+        assert_eq!(found(0), Some((2, 40)));
+    }
+
+    #[test]
+    fn main_hangs_that_joins_a_thread_without_work_unless_that_keeps_the_program_alive() {
+        let joined = |begins: u64, deep: bool, works: bool| {
+            let mut recording =
+                RecordingBuilder::new(7, "Shop").last_alive(40 * S).state(State::Ended as u32);
+            let none = trace_format::event::TextId::default();
+            let class = recording.text("worker");
+            let step = Concurrency {
+                step: ConcurrencyStep::ThreadStarted,
+                line: 0,
+                method: 1,
+                object: 1,
+                other: 0,
+                class,
+                other_class: none,
+            };
+            let recording = recording.section(SectionKind::Process, b"os=linux\n").main("main", |main| {
+                main.enter(S, 1).event(2 * S, Event::Concurrency(step));
+                if deep {
+                    main.enter(begins * S, 2);
+                }
+                main.event(begins * S, wait(WaitKind::Join));
+            });
+            let recording = recording.thread("worker", 8, |worker| {
+                worker.enter(2 * S + S / 10, 3);
+                if works {
+                    (3..40).for_each(|second| {
+                        worker.enter(second * S, 4).exit(second * S + S / 2, 4);
+                    });
+                } else {
+                    rounds(worker, 3);
+                }
+            });
+            let recording = Recording::open(recording.build()).unwrap();
+            let report = Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap();
+            hung(&report).map(|(thread, since, until)| (thread.to_owned(), since, until))
+        };
+        let main = Some(("main".to_owned(), 20, 40));
+        assert_eq!(joined(20, true, false), main, "it rests in rounds");
+        assert_eq!(joined(20, true, true), None, "it works");
+        assert_eq!(joined(20, false, false), None, "in the method that the program began with");
+        assert_eq!(joined(3, true, false), None, "as soon as it began");
     }
 
     /// Three short calls, and then one that waits for work for the rest of the time.

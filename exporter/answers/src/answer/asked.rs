@@ -196,6 +196,11 @@ pub fn ticks(thread: &Thread) -> bool {
     thread.daemon && thread_activity(thread) == Activity::Of(CauseId::Sleep)
 }
 
+/// True for a thread that waits for another program, or for what that writes.
+pub fn waits_for_a_program(thread: &Thread) -> bool {
+    thread_activity(thread) == Activity::Of(CauseId::ProcessWait)
+}
+
 /// True for a worker of the JDK's pools, or of a timer, that sleeps in what it was given.
 fn runs_a_task(thread: &Thread) -> bool {
     let loops = [(POOL, "runWorker"), ("java.util.TimerThread", "mainLoop")];
