@@ -1,48 +1,55 @@
 //! The place where a thread rests: where it waited longest before a stretch. A worker without work waits there; one that waits at
 //! another place, in a call that usually is short, has something to do and cannot.
 
-use std::collections::HashMap;
-
 use trace_format::event::{CallId, WaitKind};
 use trace_format::{ReadError, Thread};
 
 use super::stretches::{Rest, Stretch, innermost};
-use crate::facts::{Change, Facts, Open, OpenStack, Payload};
+use crate::facts::{Change, Facts, OpenStack, Payload};
 
 /// The number of earlier waits from which on a place is known.
 const MIN_WAITS: u32 = 5;
 /// Maximum number of places known.
-const MAX_PLACES: usize = 1 << 12;
+const MAX_PLACES: usize = 256;
 
 /// The innermost method around a wait, and what waits there.
 type Place = (Option<u32>, WaitKind, CallId);
 
-/// The waits of a thread by their place.
+/// The waits of a thread by their place: their number, and their time, ns. The place of the last one is the first.
 #[derive(Clone, Default)]
-struct Waits(HashMap<Place, (u32, u64)>);
+struct Waits(Vec<(Place, u32, u64)>);
 
 impl Waits {
-    /// Adds the innermost item that is open, if it is a wait, for the time that it took, ns.
-    fn add(&mut self, open: &OpenStack, took: u64) {
-        let Some(Payload::Wait(wait)) = open.depth().checked_sub(1).and_then(|depth| open.payload(depth))
-        else {
-            return;
-        };
-        let place = (innermost(open).next().map(|call| call.key), wait.kind, wait.call);
-        if self.0.len() < MAX_PLACES || self.0.contains_key(&place) {
-            let (number, time) = self.0.entry(place).or_default();
-            (*number, *time) = (number.saturating_add(1), time.saturating_add(took));
+    /// Adds a wait for the time that it took, ns.
+    fn add(&mut self, place: Place, took: u64) {
+        match self.0.iter().position(|(known, ..)| *known == place) {
+            Some(at) => self.0.swap(0, at),
+            None if self.0.len() < MAX_PLACES => self.0.insert(0, (place, 0, 0)),
+            None => return,
         }
+        let (_, number, time) = &mut self.0[0];
+        (*number, *time) = (number.saturating_add(1), time.saturating_add(took));
     }
 
     /// The place of the longest time.
-    fn longest(&self) -> Option<(&Place, &(u32, u64))> {
-        self.0.iter().max_by_key(|(place, (_, time))| (*time, place.0))
+    fn longest(&self) -> Option<(Place, u32, u64)> {
+        self.0.iter().copied().max_by_key(|(place, _, time)| (*time, place.0))
+    }
+}
+
+/// The place of the innermost item that is open, if it is a wait.
+fn place(open: &OpenStack) -> Option<Place> {
+    match open.payload(open.depth().checked_sub(1)?)? {
+        Payload::Wait(wait) => Some((innermost(open).next().map(|call| call.key), wait.kind, wait.call)),
+        _ => None,
     }
 }
 
 /// Compares the places of the stretches' waits with those where their thread waited before.
 pub(super) fn mark(facts: &Facts<'_>, thread: &Thread, stretches: &mut [Stretch]) -> Result<(), ReadError> {
+    if stretches.is_empty() {
+        return Ok(());
+    }
     stretches.sort_by_key(|stretch| stretch.since);
     let mut next = stretches.iter_mut().peekable();
     let (mut before, mut marks) = (Waits::default(), Vec::<Mark>::new());
@@ -52,8 +59,10 @@ pub(super) fn mark(facts: &Facts<'_>, thread: &Thread, stretches: &mut [Stretch]
         while let Some(stretch) = next.next_if(|stretch| stretch.since < until) {
             marks.push(Mark { before: before.clone(), within: Waits::default(), stretch });
         }
-        before.add(open, until - closed.begun);
-        marks.iter_mut().for_each(|mark| mark.waited(open, &closed, until));
+        if let Some(place) = place(open) {
+            before.add(place, until - closed.begun);
+            marks.iter_mut().for_each(|mark| mark.waited(place, closed.begun, until));
+        }
         while let Some(mark) = marks.pop_if(|mark| until >= mark.stretch.until) {
             mark.stretch.rest = mark.rest();
         }
@@ -61,8 +70,8 @@ pub(super) fn mark(facts: &Facts<'_>, thread: &Thread, stretches: &mut [Stretch]
     let open = spans.open();
     marks.extend(next.map(|stretch| Mark { before: before.clone(), within: Waits::default(), stretch }));
     for mut mark in marks {
-        if let Some(last) = open.frames().last() {
-            mark.waited(open, last, mark.stretch.until);
+        if let Some((place, last)) = place(open).zip(open.frames().last()) {
+            mark.waited(place, last.begun, mark.stretch.until);
         }
         mark.stretch.rest = mark.rest();
     }
@@ -77,17 +86,18 @@ struct Mark<'s> {
 }
 
 impl Mark<'_> {
-    fn waited(&mut self, open: &OpenStack, wait: &Open, until: u64) {
+    fn waited(&mut self, place: Place, begun: u64, until: u64) {
         let (since, end) = (self.stretch.since, self.stretch.until);
-        self.within.add(open, until.min(end).saturating_sub(wait.begun.max(since)));
+        self.within.add(place, until.min(end).saturating_sub(begun.max(since)));
     }
 
     fn rest(&self) -> Rest {
-        let (Some((here, _)), Some((_, &(number, longest)))) = (self.within.longest(), self.before.longest())
+        let (Some((here, ..)), Some((_, number, longest))) = (self.within.longest(), self.before.longest())
         else {
             return Rest::Unknown;
         };
-        let (times, time) = self.before.0.get(here).copied().unwrap_or_default();
+        let known = self.before.0.iter().find(|(place, ..)| *place == here);
+        let (times, time) = known.map_or((0, 0), |(_, times, time)| (*times, *time));
         match time >= longest / 2 {
             true if times >= MIN_WAITS => Rest::Here,
             false if number >= MIN_WAITS => Rest::Elsewhere,
