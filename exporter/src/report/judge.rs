@@ -85,11 +85,70 @@ impl Judge<'_, '_> {
         let place = self.dumped(thread, stretch);
         let daemon = place.is_some_and(|(_, dumped)| dumped.daemon);
         let judged = |claim| Ok(Some(Judged { claim, since: stretch.since, daemon }));
-        let serves = place.is_some_and(|(dump, dumped)| dump.section.serves_beside(dumped));
         let of_dump = place.and_then(|(dump, dumped)| dump.claim(dumped));
         let dumped = place.map(|(_, dumped)| dumped);
         let is_joined = self.is_joined(thread, place);
-        let owed = match (of_dump, thread.main, stretch.sign) {
+        let owed = self.owed(thread, stretch, of_dump, is_joined);
+        let is_of_library = !thread.main && !self.is_in_program(stretch, place);
+        // A thread that runs no code of the program waits for one that does.
+        let is_of_jdk = !thread.main && place.is_some() && of_dump.is_none();
+        if is_of_jdk || is_of_library && stretch.sign == Sign::LongCall {
+            return Ok(None);
+        }
+        let by_dump = |says: fn(&Claims<'_>, &dump::Thread) -> bool| {
+            place.is_some_and(|(dump, dumped)| says(dump, dumped))
+        };
+        // A program of one thread has others put what it takes, in another process.
+        let is_starved = || {
+            let is_alone = self.sources.facts.recording.threads().len() < 2;
+            matches!(stretch.sign, Sign::Still(_))
+                && !is_alone
+                && by_dump(|dump, dumped| dump.section.is_starved(dumped))
+        };
+        let alone = |counts: &dyn Fn(Option<&dump::Thread>) -> bool| {
+            let since = self.alone_since(thread, stretch, counts)?;
+            Ok(Some(Judged { claim: owed, since, daemon }))
+        };
+        match self.due(thread, stretch, dumped)? {
+            // Who reads what the program writes sees that it comes on.
+            Due::Owed if dumped.is_some_and(waits_for_a_program) => {
+                alone(&|dumped| dumped.is_some_and(waits_for_a_program))
+            }
+            Due::Owed => judged(owed),
+            Due::Unknown if thread.main && self.joins_who_rests(stretch)? => judged(owed),
+            Due::Unknown | Due::Result if by_dump(|dump, dumped| dump.is_surely_stuck(dumped)) => {
+                judged(owed)
+            }
+            Due::Nothing | Due::Unknown if is_starved() => judged(Claim::Waits),
+            Due::Nothing if self.sleeps_in_a_task(stretch, thread.main || is_joined) => judged(Claim::HeldUp),
+            Due::Nothing if self.usual.is_unusual(stretch) && stretch.rest == Rest::Elsewhere => {
+                judged(Claim::HeldUp)
+            }
+            Due::Nothing => Ok(None),
+            Due::Unknown if is_of_library || self.waited_for_the_end(stretch) => Ok(None),
+            Due::Unknown if !is_joined && !thread.main && stretch.rests() => Ok(None),
+            Due::Unknown | Due::Result if self.usual.is_unusual(stretch) => judged(owed),
+            Due::Unknown if !thread.main && !is_joined && self.is_left_alone(thread, stretch)? => {
+                judged(Claim::Waits)
+            }
+            Due::Unknown if !thread.main && !is_joined => Ok(None),
+            Due::Unknown | Due::Result if by_dump(|dump, dumped| dump.section.serves_beside(dumped)) => {
+                Ok(None)
+            }
+            Due::Unknown | Due::Result => {
+                let is_waiting = |dumped: &dump::Thread| {
+                    dumped.state.as_deref().is_some_and(|state| state.starts_with("WAITING"))
+                };
+                let waits_deep = of_dump == Some(Claim::MainWaits) && dumped.is_some_and(is_waiting);
+                // A daemon that only sleeps again and again ends no wait of a main that is deep in its work.
+                alone(&|dumped| !waits_deep || !dumped.is_some_and(ticks))
+            }
+        }
+    }
+
+    /// The claim of a stretch if its end is owed to the thread.
+    fn owed(&self, thread: &Thread, stretch: &Stretch, of_dump: Option<Claim>, is_joined: bool) -> Claim {
+        match (of_dump, thread.main, stretch.sign) {
             // Main hangs as long as the thread that it joins, or that has to give the result and is held up itself.
             (Some(Claim::Reads(_) | Claim::WaitsInTask | Claim::Waits), ..) if is_joined => Claim::HeldUp,
             (_, true, Sign::Still(Some(wait)))
@@ -110,70 +169,15 @@ impl Judge<'_, '_> {
             (_, true, _) => Claim::MainHeldUp,
             (_, false, Sign::Still(Some(wait))) if self.is_lock(&wait) => Claim::Lock(Reverse(0)),
             _ => Claim::HeldUp,
-        };
-        let is_of_library = !thread.main && !self.is_in_program(stretch, place);
-        // A thread that runs no code of the program waits for one that does.
-        let is_of_jdk = !thread.main && place.is_some() && of_dump.is_none();
-        if is_of_jdk || is_of_library && stretch.sign == Sign::LongCall {
-            return Ok(None);
-        }
-        let is_unusual = || self.usual.is_unusual(stretch);
-        let is_starved = || {
-            // A program of one thread has others put what it takes, in another process.
-            let is_still =
-                matches!(stretch.sign, Sign::Still(_)) && self.sources.facts.recording.threads().len() > 1;
-            is_still && place.is_some_and(|(dump, dumped)| dump.section.is_starved(dumped))
-        };
-        let least_unusual = if thread.main || is_joined { LEAST_UNUSUAL } else { LEAST_UNUSUAL_OF_OTHERS };
-        match self.due(thread, stretch, dumped)? {
-            Due::Owed if dumped.is_some_and(waits_for_a_program) => {
-                // Who reads what it writes sees that it comes on.
-                let reads = |other: &Thread| {
-                    self.dumped(other, stretch).is_some_and(|(_, dumped)| waits_for_a_program(dumped))
-                };
-                Ok(Some(Judged { claim: owed, since: self.alone_since(thread, stretch, reads)?, daemon }))
-            }
-            Due::Owed => judged(owed),
-            Due::Unknown if thread.main && self.joins_who_rests(stretch)? => judged(owed),
-            Due::Unknown | Due::Result
-                if place.is_some_and(|(dump, dumped)| dump.is_surely_stuck(dumped)) =>
-            {
-                judged(owed)
-            }
-            Due::Nothing | Due::Unknown if is_starved() => judged(Claim::Waits),
-            Due::Nothing if self.unusual_around_sleep(stretch) >= least_unusual => judged(Claim::HeldUp),
-            Due::Nothing if is_unusual() && stretch.rest == Rest::Elsewhere => judged(Claim::HeldUp),
-            Due::Nothing => Ok(None),
-            Due::Unknown if is_of_library || self.waited_for_the_end(stretch) => Ok(None),
-            Due::Unknown if !is_joined && !thread.main && stretch.rests() => Ok(None),
-            Due::Unknown | Due::Result if is_unusual() => judged(owed),
-            Due::Unknown if !thread.main && !is_joined => {
-                if self.is_left_alone(thread, stretch)? {
-                    judged(Claim::Waits)
-                } else {
-                    Ok(None)
-                }
-            }
-            Due::Unknown | Due::Result if serves => Ok(None),
-            Due::Unknown | Due::Result => {
-                let is_waiting = |dumped: &dump::Thread| {
-                    dumped.state.as_deref().is_some_and(|state| state.starts_with("WAITING"))
-                };
-                let waits_deep = of_dump == Some(Claim::MainWaits) && dumped.is_some_and(is_waiting);
-                // A daemon that only sleeps again and again ends no wait of a main that is deep in its work.
-                let only_ticks =
-                    |other: &Thread| self.dumped(other, stretch).is_some_and(|(_, dumped)| ticks(dumped));
-                let since = self.alone_since(thread, stretch, |other| !waits_deep || !only_ticks(other))?;
-                Ok(Some(Judged { claim: owed, since, daemon }))
-            }
         }
     }
 
-    /// The number of calls around a sleep that usually are short.
-    fn unusual_around_sleep(&self, stretch: &Stretch) -> usize {
+    /// True for a sleep within calls that usually are short, one in the other.
+    fn sleeps_in_a_task(&self, stretch: &Stretch, is_main_or_joined: bool) -> bool {
         let sleeps = matches!(stretch.sign, Sign::Still(Some(wait)) if wait.kind == WaitKind::Sleep);
         let calls = stretch.calls.into_iter().flatten().filter(|_| sleeps);
-        calls.filter(|call| self.usual.is_unusual_call(*call, stretch)).count()
+        let unusual = calls.filter(|call| self.usual.is_unusual_call(*call, stretch)).count();
+        unusual >= if is_main_or_joined { LEAST_UNUSUAL } else { LEAST_UNUSUAL_OF_OTHERS }
     }
 
     /// True if all that could end the thread's wait is over, by the recorded steps of concurrent work.
@@ -231,16 +235,17 @@ impl Judge<'_, '_> {
         Idle { thread: thread_name(thread), since: stretch.since, duration: stretch.took(), wait, method }
     }
 
-    /// The time from which on none of these other threads works, in a stretch whose end they have to bring.
+    /// The time from which on no other thread works, in a stretch whose end they have to bring: of those that count by a dump.
     fn alone_since(
         &self,
         thread: &Thread,
         stretch: &Stretch,
-        counts: impl Fn(&Thread) -> bool,
+        counts: &dyn Fn(Option<&dump::Thread>) -> bool,
     ) -> Result<u64, ReadError> {
         let mut since = stretch.since;
         for other in self.sources.facts.recording.threads() {
-            if !other.main && other.uid != thread.uid && counts(other) {
+            let counts = || counts(self.dumped(other, stretch).map(|(_, dumped)| dumped));
+            if !other.main && other.uid != thread.uid && counts() {
                 since = since.max(self.last_work(other, stretch)?.unwrap_or(since));
             }
         }

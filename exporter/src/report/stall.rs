@@ -28,6 +28,7 @@ use super::judge::{Judge, Judged, MainsWait};
 use super::sources::Sources;
 use super::stretches::{Sign, Stretch, Usual, collected, collections, computing, recorded};
 use super::{MIN_ENDED_HANG, rests};
+use crate::facts::Facts;
 
 /// A thread that hung, and when.
 #[derive(Clone, Copy, Debug)]
@@ -45,29 +46,9 @@ pub(super) type Found<'t> = (Option<Stall<'t>>, Option<Idle>);
 impl<'t> Stall<'t> {
     /// The question of a program whose recording ends at `end`; no stall if nothing hung.
     pub(super) fn of(sources: &Sources<'t>, end: u64) -> Result<Found<'t>, ReadError> {
-        let facts = sources.facts;
-        let dumps = &facts.sections.dumps;
         let mut usual = Usual::default();
-        let stops = collections(&facts.sections.polls, end);
-        let mut all: Vec<(&'t Thread, Vec<Stretch>)> = Vec::new();
-        for thread in facts.recording.threads() {
-            let mut found = recorded(facts, thread, end, &mut usual)?;
-            found.extend(computing(facts, thread, dumps, end)?);
-            if let Some(stops) = &stops {
-                found.extend(collected(facts, thread, stops)?);
-            }
-            let pauses = facts.recorder.pauses();
-            let is_paused = |stretch: &Stretch| {
-                pauses.iter().any(|pause| {
-                    pause.begin < stretch.until && pause.end.is_none_or(|end| end > stretch.since)
-                })
-            };
-            found.retain(|stretch| !is_paused(stretch));
-            rests::mark(facts, thread, &mut found)?;
-            // Of calls within each other the innermost one is judged first.
-            found.sort_by_key(|stretch| Reverse(stretch.since));
-            all.push((thread, found));
-        }
+        let all = stretches(sources.facts, end, &mut usual)?;
+        let dumps = &sources.facts.sections.dumps;
         let mains = MainsWait::of(sources, &all)?;
         let claims = dumps.iter().filter_map(|(at, dump)| Some((*at, dump.answer()?.claims()))).collect();
         let judge = Judge { sources, claims, usual: &usual, mains, end };
@@ -122,6 +103,35 @@ impl<'t> Stall<'t> {
         let innermost = at_that_time.min_by_key(|stretch| stretch.took());
         Ok(innermost.map_or(self, |stretch| Self { thread, stretch: *stretch }))
     }
+}
+
+/// The stretches of each thread, innermost calls first, without those in which the recording paused.
+fn stretches<'t>(
+    facts: &Facts<'t>,
+    end: u64,
+    usual: &mut Usual,
+) -> Result<Vec<(&'t Thread, Vec<Stretch>)>, ReadError> {
+    let stops = collections(&facts.sections.polls, end);
+    let pauses = facts.recorder.pauses();
+    let mut all = Vec::new();
+    for thread in facts.recording.threads() {
+        let mut found = recorded(facts, thread, end, usual)?;
+        found.extend(computing(facts, thread, &facts.sections.dumps, end)?);
+        if let Some(stops) = &stops {
+            found.extend(collected(facts, thread, stops)?);
+        }
+        let is_paused = |stretch: &Stretch| {
+            pauses
+                .iter()
+                .any(|pause| pause.begin < stretch.until && pause.end.is_none_or(|end| end > stretch.since))
+        };
+        found.retain(|stretch| !is_paused(stretch));
+        rests::mark(facts, thread, &mut found)?;
+        // Of calls within each other the innermost one is judged first.
+        found.sort_by_key(|stretch| Reverse(stretch.since));
+        all.push((thread, found));
+    }
+    Ok(all)
 }
 
 #[cfg(test)]

@@ -357,43 +357,44 @@ impl<'a> Claims<'a> {
         if !is_main && thread.tid.is_some_and(|tid| self.both_sides.contains(&tid)) {
             return Some(Claim::HeldUp);
         }
+        Some(self.by_debt(thread, is_main, depth))
+    }
+
+    /// The claim by what is owed to the thread, which has so many frames of the program.
+    fn by_debt(&self, thread: &Thread, is_main: bool, depth: usize) -> Claim {
         let activity = thread_activity(thread);
         let ends = waits_for_an_end(thread);
         let waiters = || waiters_of(thread, &self.graph);
         let is_blocked = thread.awaited_lock().is_some() || activity == Activity::Of(CauseId::LockWait);
         match due_to_dumped(thread) {
-            Due::Owed if is_main && is_blocked => Some(Claim::MainBlocked),
-            Due::Unknown | Due::Result if is_main && waiters() > 0 => Some(Claim::MainBlocked),
+            Due::Owed if is_main && is_blocked => Claim::MainBlocked,
+            Due::Unknown | Due::Result if is_main && waiters() > 0 => Claim::MainBlocked,
             // A thread that is to end has a claim of its own.
-            Due::Unknown | Due::Result if is_main && !ends && self.explains(thread) => {
-                Some(Claim::MainBlocked)
-            }
-            Due::Owed if is_main && keeps_alive(thread) => Some(Claim::MainStays),
-            Due::Owed if is_main => Some(Claim::MainHeldUp),
+            Due::Unknown | Due::Result if is_main && !ends && self.explains(thread) => Claim::MainBlocked,
+            Due::Owed if is_main && keeps_alive(thread) => Claim::MainStays,
+            Due::Owed if is_main => Claim::MainHeldUp,
             Due::Owed if is_blocked && thread.tid.is_some_and(|tid| self.graph.edge_from(tid).is_some()) => {
                 let waiters = thread.awaited_lock().and_then(|lock| self.waiters.get(&lock.address));
-                Some(Claim::Lock(Reverse(waiters.copied().unwrap_or(0))))
+                Claim::Lock(Reverse(waiters.copied().unwrap_or(0)))
             }
-            Due::Owed if depth < 2 && is_outside(thread) => Some(Claim::Loops),
-            Due::Owed if computes(thread, activity) => {
-                Some(Claim::Computes(Reverse(thread.cpu_ns.unwrap_or(0))))
-            }
+            Due::Owed if depth < 2 && is_outside(thread) => Claim::Loops,
+            Due::Owed if computes(thread, activity) => Claim::Computes(Reverse(thread.cpu_ns.unwrap_or(0))),
             Due::Owed if activity == Activity::Of(CauseId::NetworkIo) => {
-                Some(Claim::Reads(Reverse(called_frames(thread))))
+                Claim::Reads(Reverse(called_frames(thread)))
             }
-            Due::Owed => Some(Claim::HeldUp),
+            Due::Owed => Claim::HeldUp,
             // They wait because it does.
-            Due::Unknown | Due::Result if waiters() > 0 => Some(Claim::Lock(Reverse(waiters() + 1))),
-            Due::Result if is_main => Some(Claim::MainsResult),
-            Due::Result => Some(Claim::Result),
-            Due::Unknown if !is_main && depth > LOOP_DEPTH => Some(Claim::WaitsInTask),
-            Due::Unknown if !is_main => Some(Claim::Waits),
-            Due::Unknown if !ends && depth < 2 => Some(Claim::MainStays),
-            Due::Unknown if !ends => Some(Claim::MainWaits),
-            Due::Nothing if is_main && depth > 2 => Some(Claim::MainRests),
-            Due::Nothing if depth > LOOP_DEPTH && runs_a_task(thread) => Some(Claim::SleepsInTask),
-            _ if self.is_joined(thread) => Some(Claim::Joined),
-            _ => Some(Claim::Idle(Reverse(depth))),
+            Due::Unknown | Due::Result if waiters() > 0 => Claim::Lock(Reverse(waiters() + 1)),
+            Due::Result if is_main => Claim::MainsResult,
+            Due::Result => Claim::Result,
+            Due::Unknown if !is_main && depth > LOOP_DEPTH => Claim::WaitsInTask,
+            Due::Unknown if !is_main => Claim::Waits,
+            Due::Unknown if !ends && depth < 2 => Claim::MainStays,
+            Due::Unknown if !ends => Claim::MainWaits,
+            Due::Nothing if is_main && depth > 2 => Claim::MainRests,
+            Due::Nothing if depth > LOOP_DEPTH && runs_a_task(thread) => Claim::SleepsInTask,
+            _ if self.is_joined(thread) => Claim::Joined,
+            _ => Claim::Idle(Reverse(depth)),
         }
     }
 

@@ -15,20 +15,8 @@ pub fn is_method_number(name: &str) -> bool {
 
 /// The root for a cause. A name is preferred to a method's number, which differs between builds.
 pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
-    let before = || facts.before.kinds.first().map(|kind| Site::named(&kind.name));
-    match cause {
-        CauseId::MessageStorm => return before(),
-        CauseId::ExceptionStorm => {
-            return facts.exceptions().map(|(maker, ..)| placed(facts, &maker));
-        }
-        CauseId::Recovered if facts.method.is_none() => return before(),
-        CauseId::OtherProcess | CauseId::DeadlockElsewhere => return None,
-        CauseId::Frozen => {
-            return facts.message.as_deref().map(Site::named);
-        }
-        CauseId::Recovered => {}
-        cause if cause.is_main_responsive() => return None,
-        _ => {}
+    if let Some(decided) = by_cause(facts, cause) {
+        return decided;
     }
     if let Some(site) = facts.native_root(cause) {
         return Some(site.clone());
@@ -76,6 +64,20 @@ pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
     let seen = || stack::root(&facts.recorded).filter(|site| !is_method_number(&site.name));
     let native = || facts.native.as_ref().and_then(|native| stack::root(&native.heaviest));
     dumped().or_else(seen).or_else(native).or_else(|| numbered.map(Site::named))
+}
+
+/// The root, or that there is none, where the cause alone decides it.
+fn by_cause(facts: &Observed, cause: CauseId) -> Option<Option<Site>> {
+    let before = || facts.before.kinds.first().map(|kind| Site::named(&kind.name));
+    match cause {
+        CauseId::MessageStorm => Some(before()),
+        CauseId::ExceptionStorm => Some(facts.exceptions().map(|(maker, ..)| placed(facts, &maker))),
+        CauseId::Recovered if facts.method.is_none() => Some(before()),
+        CauseId::OtherProcess | CauseId::DeadlockElsewhere => Some(None),
+        CauseId::Frozen => Some(facts.message.as_deref().map(Site::named)),
+        CauseId::Recovered => None,
+        cause => cause.is_main_responsive().then_some(None),
+    }
 }
 
 /// Around a root that makes exceptions: the method that goes on after each of them.

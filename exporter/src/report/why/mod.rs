@@ -283,8 +283,8 @@ impl Chains<'_> {
 
     /// Finds why this thread's wait is not over; `None` if it does not wait.
     pub(super) fn why(&self, of: &Thread) -> Result<Option<Why>, ReadError> {
-        let index = self.facts.recording.threads().iter().position(|thread| thread.uid == of.uid);
-        let Some(main) = index else { return Ok(None) };
+        let mut threads = self.facts.recording.threads().iter();
+        let Some(main) = threads.position(|thread| thread.uid == of.uid) else { return Ok(None) };
         let mut why = Why { dropped: self.work.dropped, ..Why::default() };
         let mut passed: Vec<usize> = Vec::new();
         let mut thread = main;
@@ -315,15 +315,13 @@ impl Chains<'_> {
                         break;
                     }
                     (why.cycle, why.cause) = (true, Some(WhyCause::SelfMadeDeadlock));
-                    let other = passed.iter().rev().find(|thread| **thread != main).copied();
-                    why.culprit = match other {
-                        Some(other) => self.culprit(other),
-                        // Main waits for what only main can run.
-                        None => Culprit {
-                            thread: self.thread_name(main),
-                            ..resolved.task.map(|task| self.without_thread(task)).unwrap_or_default()
-                        },
+                    // Alone, main waits for what only main can run.
+                    let of_task = || Culprit {
+                        thread: self.thread_name(main),
+                        ..resolved.task.map(|task| self.without_thread(task)).unwrap_or_default()
                     };
+                    let other = passed.iter().rev().find(|thread| **thread != main);
+                    why.culprit = other.map_or_else(of_task, |other| self.culprit(*other));
                     break;
                 }
                 Next::Thread(next) => thread = next,

@@ -66,20 +66,8 @@ impl<'a> Chain<'a> {
             group.iter().all(|one| one.stated) && !step.awaited.is_vague() && (decides || alone && by_a_task);
 
         let waiter = self.called(step.waiter);
-        let because = match known {
-            Some((seen, task)) => {
-                let runner = self.called(seen.thread);
-                format!("{runner} runs {task}, code of the method in which {waiter} waits")
-            }
-            None if joined => format!("the dump names the class of the thread that {waiter} joins"),
-            None if alone => format!("inferred: no other busy thread could end the wait of {waiter}"),
-            None => {
-                let (blocked, all) = (stuck.len(), stuck.len() + working.len());
-                format!(
-                    "inferred: {blocked} of {all} busy threads that could end the wait of {waiter} are blocked"
-                )
-            }
-        };
+        let share = (!alone).then_some((stuck.len(), stuck.len() + working.len()));
+        let because = self.because(&waiter, known, joined, share);
         let cause = DumpedCause {
             cause: if first.pool.is_some() { CauseId::PoolDeadlock } else { CauseId::SelfMadeDeadlock },
             confidence: if is_sure { Confidence::High } else { Confidence::Medium },
@@ -88,6 +76,27 @@ impl<'a> Chain<'a> {
             root: None,
         };
         Some((Some(cause), link))
+    }
+
+    /// The reason for the answer. `share` has the blocked threads and all that could end the wait, if others are not blocked.
+    fn because(
+        &self,
+        waiter: &str,
+        known: Option<(&Seen<'_>, String)>,
+        joined: bool,
+        share: Option<(usize, usize)>,
+    ) -> String {
+        match (known, share) {
+            (Some((seen, task)), _) => {
+                let runner = self.called(seen.thread);
+                format!("{runner} runs {task}, code of the method in which {waiter} waits")
+            }
+            _ if joined => format!("the dump names the class of the thread that {waiter} joins"),
+            (None, None) => format!("inferred: no other busy thread could end the wait of {waiter}"),
+            (None, Some((blocked, all))) => format!(
+                "inferred: {blocked} of {all} busy threads that could end the wait of {waiter} are blocked"
+            ),
+        }
     }
 
     /// Whether a thread waits for one that the chain has passed.
