@@ -6,8 +6,8 @@
 use std::cmp::Reverse;
 
 use answers::answer::{
-    CauseId, Claim, Claims, Due, FrameView, due_to_dumped, due_to_recorded, is_ending, is_own, keeps_alive,
-    of_recorded, seen, ticks, waits_for_a_program,
+    CauseId, Claim, Claims, Due, FrameView, due_to_dumped, due_to_recorded, has_waited_anew, is_ending,
+    is_own, keeps_alive, of_recorded, reads_a_connection, seen, ticks, waits_for_a_program,
 };
 use answers::dump::{self, LockKind, LockLine, Section};
 use answers::waited::Waited;
@@ -82,6 +82,7 @@ pub(super) struct Judge<'a, 't> {
 impl Judge<'_, '_> {
     /// The claim of a stretch to be the hang; `None` if it is none.
     pub(super) fn claim(&self, thread: &Thread, stretch: &Stretch) -> Result<Option<Judged>, ReadError> {
+        let stretch = &Stretch { since: self.came_on_until(thread, stretch), ..*stretch };
         let place = self.dumped(thread, stretch);
         let daemon = place.is_some_and(|(_, dumped)| dumped.daemon);
         let judged = |claim| Ok(Some(Judged { claim, since: stretch.since, daemon }));
@@ -92,35 +93,31 @@ impl Judge<'_, '_> {
         let is_of_library = !thread.main && !self.is_in_program(stretch, place);
         // A thread that runs no code of the program waits for one that does.
         let is_of_jdk = !thread.main && place.is_some() && of_dump.is_none();
-        if is_of_jdk || is_of_library && stretch.sign == Sign::LongCall {
+        let is_as_ever = self.is_answered_late(thread, stretch, dumped, of_dump);
+        if is_of_jdk || is_of_library && stretch.sign == Sign::LongCall || is_as_ever {
             return Ok(None);
         }
         let by_dump = |says: fn(&Claims<'_>, &dump::Thread) -> bool| {
             place.is_some_and(|(dump, dumped)| says(dump, dumped))
         };
-        // A program of one thread has others put what it takes, in another process.
-        let is_starved = || {
-            let is_alone = self.sources.facts.recording.threads().len() < 2;
-            matches!(stretch.sign, Sign::Still(_))
-                && !is_alone
-                && by_dump(|dump, dumped| dump.section.is_starved(dumped))
-        };
-        let alone = |counts: &dyn Fn(Option<&dump::Thread>) -> bool| {
+        let waits_deep = || of_dump == Some(Claim::MainWaits) && dumped.is_some_and(waits_without_limit);
+        let alone = |counts: &dyn Fn(&Thread, Option<&dump::Thread>) -> bool| {
             let since = self.alone_since(thread, stretch, counts)?;
             Ok(Some(Judged { claim: owed, since, daemon }))
         };
         match self.due(thread, stretch, dumped)? {
             // Who reads what the program writes sees that it comes on.
             Due::Owed if dumped.is_some_and(waits_for_a_program) => {
-                alone(&|dumped| dumped.is_some_and(waits_for_a_program))
+                alone(&|_, dumped| dumped.is_some_and(waits_for_a_program))
             }
             Due::Owed => judged(owed),
             Due::Unknown if thread.main && self.joins_who_rests(stretch)? => judged(owed),
             Due::Unknown | Due::Result if by_dump(|dump, dumped| dump.is_surely_stuck(dumped)) => {
                 judged(owed)
             }
-            Due::Nothing | Due::Unknown if is_starved() => judged(Claim::Waits),
-            Due::Nothing if self.sleeps_in_a_task(stretch, thread.main || is_joined) => judged(Claim::HeldUp),
+            Due::Nothing | Due::Unknown if self.is_starved(stretch, place) => judged(Claim::Waits),
+            Due::Nothing if self.sleeps_deep(stretch, thread.main || is_joined) => judged(Claim::HeldUp),
+            Due::Nothing if !thread.main && self.sleeps_in_a_task(stretch) => judged(Claim::SleepsInTask),
             Due::Nothing if self.usual.is_unusual(stretch) && stretch.rest == Rest::Elsewhere => {
                 judged(Claim::HeldUp)
             }
@@ -136,14 +133,31 @@ impl Judge<'_, '_> {
                 Ok(None)
             }
             Due::Unknown | Due::Result => {
-                let is_waiting = |dumped: &dump::Thread| {
-                    dumped.state.as_deref().is_some_and(|state| state.starts_with("WAITING"))
-                };
-                let waits_deep = of_dump == Some(Claim::MainWaits) && dumped.is_some_and(is_waiting);
                 // A daemon that only sleeps again and again ends no wait of a main that is deep in its work.
-                alone(&|dumped| !waits_deep || !dumped.is_some_and(ticks))
+                alone(&|other, its| !(other.main || waits_deep() && its.is_some_and(ticks)))
             }
         }
+    }
+
+    /// The begin of a stretch or, if no wait of it was recorded, the last dump by which the thread ran meanwhile and waits anew: what
+    /// waits in a loop may not be in the catalogue.
+    fn came_on_until(&self, thread: &Thread, stretch: &Stretch) -> u64 {
+        let loops = stretch.sign == Sign::Still(None) && !(thread.main && stretch.calls[1].is_some());
+        let mut since = stretch.since;
+        let mut before: Option<(u64, &dump::Thread)> = None;
+        let within =
+            self.claims.iter().filter(|(at, _)| loops && (stretch.since..=stretch.until).contains(at));
+        for (at, dump) in within {
+            let mut threads = dump.section.threads.iter();
+            let is = threads.find(|dumped| dumped.name.as_deref() == thread.name.as_deref());
+            if let (Some((was_at, was)), Some(is)) = (before, is)
+                && has_waited_anew(was, is, at - was_at)
+            {
+                since = (*at).min(stretch.until);
+            }
+            before = is.map(|is| (*at, is)).or(before);
+        }
+        since
     }
 
     /// The claim of a stretch if its end is owed to the thread.
@@ -173,11 +187,39 @@ impl Judge<'_, '_> {
     }
 
     /// True for a sleep within calls that usually are short, one in the other.
-    fn sleeps_in_a_task(&self, stretch: &Stretch, is_main_or_joined: bool) -> bool {
-        let sleeps = matches!(stretch.sign, Sign::Still(Some(wait)) if wait.kind == WaitKind::Sleep);
-        let calls = stretch.calls.into_iter().flatten().filter(|_| sleeps);
+    fn sleeps_deep(&self, stretch: &Stretch, is_main_or_joined: bool) -> bool {
+        let calls = stretch.calls.into_iter().flatten().filter(|_| stretch.sleeps());
         let unusual = calls.filter(|call| self.usual.is_unusual_call(*call, stretch)).count();
         unusual >= if is_main_or_joined { LEAST_UNUSUAL } else { LEAST_UNUSUAL_OF_OTHERS }
+    }
+
+    /// True for a sleep within a task that usually is short: the outermost call, which is none that lasts as long as its thread.
+    fn sleeps_in_a_task(&self, stretch: &Stretch) -> bool {
+        stretch.sleeps() && stretch.task.is_some_and(|task| self.usual.is_unusual_call(task, stretch))
+    }
+
+    /// True if all threads wait for each other. A program of one thread has others put what it takes, in another process.
+    fn is_starved(&self, stretch: &Stretch, place: Option<(&Claims<'_>, &dump::Thread)>) -> bool {
+        let has_others = self.sources.facts.recording.threads().len() > 1;
+        let is_still = matches!(stretch.sign, Sign::Still(_));
+        has_others && is_still && place.is_some_and(|(dump, dumped)| dump.section.is_starved(dumped))
+    }
+
+    /// True for a thread that waits for the other side of a connection as it always does: for the answer to a long poll, or for what
+    /// a client of its loop sends when it likes, and has sent.
+    fn is_answered_late(
+        &self,
+        thread: &Thread,
+        stretch: &Stretch,
+        dumped: Option<&dump::Thread>,
+        of_dump: Option<Claim>,
+    ) -> bool {
+        let is_recorded = match stretch.sign {
+            Sign::Still(Some(wait)) => of_recorded(self.waited(&wait)) == CauseId::NetworkIo,
+            _ => false,
+        };
+        let is_late = stretch.rest == Rest::Always || of_dump == Some(Claim::Loops) && stretch.ended;
+        !thread.main && is_late && (is_recorded || dumped.is_some_and(reads_a_connection))
     }
 
     /// True if all that could end the thread's wait is over, by the recorded steps of concurrent work.
@@ -240,12 +282,12 @@ impl Judge<'_, '_> {
         &self,
         thread: &Thread,
         stretch: &Stretch,
-        counts: &dyn Fn(Option<&dump::Thread>) -> bool,
+        counts: &dyn Fn(&Thread, Option<&dump::Thread>) -> bool,
     ) -> Result<u64, ReadError> {
         let mut since = stretch.since;
         for other in self.sources.facts.recording.threads() {
-            let counts = || counts(self.dumped(other, stretch).map(|(_, dumped)| dumped));
-            if !other.main && other.uid != thread.uid && counts() {
+            let counts = || counts(other, self.dumped(other, stretch).map(|(_, dumped)| dumped));
+            if other.uid != thread.uid && counts() {
                 since = since.max(self.last_work(other, stretch)?.unwrap_or(since));
             }
         }
@@ -266,8 +308,7 @@ impl Judge<'_, '_> {
     /// The thread in the last dump of that time: the longer nothing changes, the more is known.
     fn dumped(&self, thread: &Thread, stretch: &Stretch) -> Option<(&Claims<'_>, &dump::Thread)> {
         let name = thread_name(thread);
-        // The last dump of all is taken after the last event.
-        let until = if stretch.ended { stretch.until } else { u64::MAX };
+        let until = stretch.last_dump();
         let mut within = self.claims.iter().rev().filter(|(at, _)| (stretch.since..=until).contains(at));
         within.find_map(|(_, dump)| {
             // Of the thread that ends the process the last dump shows no more than that.
@@ -404,6 +445,10 @@ impl Judge<'_, '_> {
         }
         Ok(last)
     }
+}
+
+fn waits_without_limit(dumped: &dump::Thread) -> bool {
+    dumped.state.as_deref().is_some_and(|state| state.starts_with("WAITING"))
 }
 
 /// The classes of the frames that are no JDK's, innermost first.

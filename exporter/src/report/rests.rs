@@ -15,25 +15,43 @@ const MAX_PLACES: usize = 256;
 /// The innermost method around a wait, and what waits there.
 type Place = (Option<u32>, WaitKind, CallId);
 
-/// The waits of a thread by their place: their number, and their time, ns. The place of the last one is the first.
-#[derive(Clone, Default)]
-struct Waits(Vec<(Place, u32, u64)>);
+/// The waits of a thread at one place.
+#[derive(Clone, Copy)]
+struct Waits {
+    place: Place,
+    number: u32,
+    /// Their time, ns, and the shortest one.
+    time: u64,
+    shortest: u64,
+}
 
-impl Waits {
+/// The waits of a thread by their place. The place of the last one is the first.
+#[derive(Clone, Default)]
+struct Places(Vec<Waits>);
+
+impl Places {
     /// Adds a wait for the time that it took, ns.
     fn add(&mut self, place: Place, took: u64) {
-        match self.0.iter().position(|(known, ..)| *known == place) {
+        match self.0.iter().position(|known| known.place == place) {
             Some(at) => self.0.swap(0, at),
-            None if self.0.len() < MAX_PLACES => self.0.insert(0, (place, 0, 0)),
+            None if self.0.len() < MAX_PLACES => {
+                self.0.insert(0, Waits { place, number: 0, time: 0, shortest: u64::MAX });
+            }
             None => return,
         }
-        let (_, number, time) = &mut self.0[0];
-        (*number, *time) = (number.saturating_add(1), time.saturating_add(took));
+        let waits = &mut self.0[0];
+        waits.number = waits.number.saturating_add(1);
+        waits.time = waits.time.saturating_add(took);
+        waits.shortest = waits.shortest.min(took);
     }
 
     /// The place of the longest time.
-    fn longest(&self) -> Option<(Place, u32, u64)> {
-        self.0.iter().copied().max_by_key(|(place, _, time)| (*time, place.0))
+    fn longest(&self) -> Option<&Waits> {
+        self.0.iter().max_by_key(|waits| (waits.time, waits.place.0))
+    }
+
+    fn at(&self, place: Place) -> Option<&Waits> {
+        self.0.iter().find(|waits| waits.place == place)
     }
 }
 
@@ -52,56 +70,64 @@ pub(super) fn mark(facts: &Facts<'_>, thread: &Thread, stretches: &mut [Stretch]
     }
     stretches.sort_by_key(|stretch| stretch.since);
     let mut next = stretches.iter_mut().peekable();
-    let (mut before, mut marks) = (Waits::default(), Vec::<Mark>::new());
+    let (mut all, mut marks, mut read) = (Places::default(), Vec::<Mark>::new(), Vec::new());
     let mut spans = facts.spans(thread);
     while let Some((change, open)) = spans.change()? {
         let Change::Closed { open: closed, until, .. } = change else { continue };
         while let Some(stretch) = next.next_if(|stretch| stretch.since < until) {
-            marks.push(Mark { before: before.clone(), within: Waits::default(), stretch });
+            marks.push(Mark { before: all.clone(), within: Places::default(), stretch });
         }
         if let Some(place) = place(open) {
-            before.add(place, until - closed.begun);
+            all.add(place, until - closed.begun);
             marks.iter_mut().for_each(|mark| mark.waited(place, closed.begun, until));
         }
         while let Some(mark) = marks.pop_if(|mark| until >= mark.stretch.until) {
-            mark.stretch.rest = mark.rest();
+            read.push(mark.marked());
         }
     }
     let open = spans.open();
-    marks.extend(next.map(|stretch| Mark { before: before.clone(), within: Waits::default(), stretch }));
+    marks.extend(next.map(|stretch| Mark { before: all.clone(), within: Places::default(), stretch }));
     for mut mark in marks {
         if let Some((place, last)) = place(open).zip(open.frames().last()) {
             mark.waited(place, last.begun, mark.stretch.until);
         }
-        mark.stretch.rest = mark.rest();
+        read.push(mark.marked());
+    }
+    for (stretch, place) in read {
+        // Without itself.
+        let others =
+            |here: &Waits| here.number > u32::from(stretch.ended) && here.shortest >= stretch.took() / 2;
+        if place.and_then(|place| all.at(place)).is_some_and(others) {
+            stretch.rest = Rest::Always;
+        }
     }
     Ok(())
 }
 
 /// A stretch whose waits are read, with those before it and within it.
 struct Mark<'s> {
-    before: Waits,
-    within: Waits,
+    before: Places,
+    within: Places,
     stretch: &'s mut Stretch,
 }
 
-impl Mark<'_> {
+impl<'s> Mark<'s> {
     fn waited(&mut self, place: Place, begun: u64, until: u64) {
         let (since, end) = (self.stretch.since, self.stretch.until);
         self.within.add(place, until.min(end).saturating_sub(begun.max(since)));
     }
 
-    fn rest(&self) -> Rest {
-        let (Some((here, ..)), Some((_, number, longest))) = (self.within.longest(), self.before.longest())
-        else {
-            return Rest::Unknown;
-        };
-        let known = self.before.0.iter().find(|(place, ..)| *place == here);
-        let (times, time) = known.map_or((0, 0), |(_, times, time)| (*times, *time));
-        match time >= longest / 2 {
-            true if times >= MIN_WAITS => Rest::Here,
-            false if number >= MIN_WAITS => Rest::Elsewhere,
-            _ => Rest::Unknown,
+    /// The stretch with its rest, and its place.
+    fn marked(self) -> (&'s mut Stretch, Option<Place>) {
+        let here = self.within.longest().map(|within| within.place);
+        if let (Some(here), Some(longest)) = (here, self.before.longest()) {
+            let (times, time) = self.before.at(here).map_or((0, 0), |here| (here.number, here.time));
+            self.stretch.rest = match time >= longest.time / 2 {
+                true if times >= MIN_WAITS => Rest::Here,
+                false if longest.number >= MIN_WAITS => Rest::Elsewhere,
+                _ => Rest::Unknown,
+            };
         }
+        (self.stretch, here)
     }
 }

@@ -365,6 +365,56 @@ mod tests {
         assert!(!found(S), "it sleeps");
     }
 
+    #[test]
+    fn sleeps_in_a_task_are_hangs_if_nothing_stronger_is() {
+        let asleep = |main: &mut ThreadBuilder| {
+            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
+        };
+        let tasks = |times: u64| {
+            move |worker: &mut ThreadBuilder| {
+                for second in 3..3 + times {
+                    worker.enter(second * S, 4).exit(second * S + S / 10, 4);
+                }
+                worker.enter(20 * S, 4).enter(20 * S, 5).event(20 * S, wait(WaitKind::Sleep));
+            }
+        };
+        assert_eq!(hung(&report(asleep, tasks(5))), Some(("worker", 20, 40)));
+        assert_eq!(hung(&report(asleep, tasks(0))), None, "no task was short");
+    }
+
+    #[test]
+    fn waits_for_a_connection_that_always_are_as_long_are_no_hang() {
+        let asleep = |main: &mut ThreadBuilder| {
+            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
+        };
+        let dump = "Full thread dump by anrscope:\n\n\
+            \"worker\" #2 prio=5 tid=0x0000000000000002 nid=0x8 runnable\n   java.lang.Thread.State: RUNNABLE\n\
+            \tat java.net.Socket$SocketInputStream.read(Socket.java:966)\n\tat shop.Client.next(Client.java:9)\n\tat shop.Client.run(Client.java:5)\n\n";
+        let found = |first: u64, each: u64| {
+            let mut recording =
+                RecordingBuilder::new(7, "Shop").last_alive(40 * S).state(State::Ended as u32);
+            let class = recording.text("java.net.Socket$SocketInputStream");
+            let call = CallId::of("java.io.InputStream", "read");
+            let read = || Event::WaitBegin(Wait { lock: 1, class, call, ..Wait::new(WaitKind::Blocking) });
+            let recording = recording
+                .section(SectionKind::Process, b"os=linux\n")
+                .section(SectionKind::DumpText, &timed::encode(20 * S, dump.as_bytes()))
+                .main("main", asleep);
+            let recording = recording.thread("worker", 8, |worker| {
+                worker.enter(S, 3).event(6 * S, read()).event(6 * S + first, Event::WaitEnd);
+                (1..4).for_each(|call| {
+                    worker.event(6 * S + call * each, read());
+                    worker.event(6 * S + (call + 1) * each, Event::WaitEnd);
+                });
+            });
+            let recording = Recording::open(recording.build()).unwrap();
+            hung(&Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap())
+                .is_some()
+        };
+        assert!(!found(7 * S, 8 * S), "a long poll");
+        assert!(found(S, 8 * S), "the first answer came soon");
+    }
+
     /// What a thread records each second from `since` on.
     fn rounds(thread: &mut ThreadBuilder, since: u64) {
         for second in since..40 {

@@ -53,6 +53,8 @@ pub(super) enum Rest {
     Here,
     /// The thread waited again and again at another place, and not half as long at this one.
     Elsewhere,
+    /// All of its waits there, of several, before and after, took half as long or longer.
+    Always,
     /// The thread waited too seldom.
     Unknown,
 }
@@ -98,9 +100,19 @@ impl Stretch {
         self.until.saturating_sub(self.since)
     }
 
+    /// The latest time of a dump of it, ns: the last one of all is taken after the last event.
+    pub(super) fn last_dump(&self) -> u64 {
+        if self.ended { self.until } else { u64::MAX }
+    }
+
+    /// True if the thread sleeps.
+    pub(super) fn sleeps(&self) -> bool {
+        matches!(self.sign, Sign::Still(Some(wait)) if wait.kind == WaitKind::Sleep)
+    }
+
     /// True if the thread waits where it waits as a rule.
     pub(super) fn rests(&self) -> bool {
-        matches!(self.sign, Sign::Still(Some(_))) && self.rest == Rest::Here
+        matches!(self.sign, Sign::Still(Some(_))) && matches!(self.rest, Rest::Here | Rest::Always)
     }
 }
 
@@ -197,8 +209,8 @@ struct Reader<'u> {
     convoy: Option<Convoy>,
     /// The last moment of the recording.
     end: u64,
-    /// The time of the last change, if all from then on is known, and the wait that it began.
-    last: Option<(u64, Option<Wait>)>,
+    /// The time of the last change, if all from then on is known.
+    last: Option<u64>,
 }
 
 impl Reader<'_> {
@@ -215,10 +227,12 @@ impl Reader<'_> {
 
     /// Notes that nothing was recorded from the last change until now.
     fn still(&mut self, stack: &OpenStack, until: u64, ended: bool) {
-        let Some((since, wait)) =
-            self.last.filter(|(since, _)| until.saturating_sub(*since) >= MIN_ENDED_HANG)
-        else {
+        let Some(since) = self.last.filter(|since| until.saturating_sub(*since) >= MIN_ENDED_HANG) else {
             return;
+        };
+        let wait = match stack.depth().checked_sub(1).and_then(|last| stack.payload(last)) {
+            Some(Payload::Wait(wait)) => Some(*wait),
+            _ => None,
         };
         let task = outermost(stack).map(|call| (call.key, call.begun));
         if wait.is_some() || task.is_some() {
@@ -303,11 +317,7 @@ pub(super) fn recorded(
             Change::Event { event: Event::Folded(folded), .. } => reader.usual.folded(folded),
             _ => {}
         }
-        let wait = match change {
-            Change::Opened { payload: Some(Payload::Wait(wait)), .. } => Some(*wait),
-            _ => None,
-        };
-        reader.last = Some((time, wait));
+        reader.last = Some(time);
     }
     if reader.last.is_some() {
         let open = spans.open();

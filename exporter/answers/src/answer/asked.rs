@@ -196,6 +196,11 @@ pub fn ticks(thread: &Thread) -> bool {
     thread.daemon && thread_activity(thread) == Activity::Of(CauseId::Sleep)
 }
 
+/// True for a thread that waits for the other side of a connection.
+pub fn reads_a_connection(thread: &Thread) -> bool {
+    thread_activity(thread) == Activity::Of(CauseId::NetworkIo)
+}
+
 /// True for a thread that waits for another program, or for what that writes.
 pub fn waits_for_a_program(thread: &Thread) -> bool {
     thread_activity(thread) == Activity::Of(CauseId::ProcessWait)
@@ -274,13 +279,16 @@ impl Dump {
 /// may end at a barrier. In one wait it runs at most for some microseconds a second, since HotSpot looks at a monitor again
 /// from time to time; in a round it ran for more, 1 ms a second for example.
 fn has_run(was: &Thread, is: &Thread) -> bool {
-    const MOST: u64 = 4_000;
     let between = |later: Option<u64>, earlier: Option<u64>| Some(later?.saturating_sub(earlier?));
-    match (between(is.cpu_ns, was.cpu_ns), between(is.elapsed_ns, was.elapsed_ns)) {
-        (Some(cpu), Some(elapsed)) => cpu > elapsed / MOST,
-        // Before Java 11 a dump has neither.
-        _ => false,
-    }
+    // Before Java 11 a dump has neither.
+    between(is.elapsed_ns, was.elapsed_ns).is_some_and(|elapsed| has_waited_anew(was, is, elapsed))
+}
+
+/// The same of dumps that are so many nanoseconds apart.
+pub fn has_waited_anew(was: &Thread, is: &Thread, apart: u64) -> bool {
+    const MOST: u64 = 4_000;
+    let ran = is.cpu_ns.zip(was.cpu_ns).map(|(is, was)| is.saturating_sub(was));
+    !goes_on(was) && !goes_on(is) && ran.is_some_and(|ran| ran > apart / MOST)
 }
 
 /// The threads of a process, which claim to be the one that hangs.
@@ -392,7 +400,7 @@ impl<'a> Claims<'a> {
             Due::Unknown if !ends && depth < 2 => Claim::MainStays,
             Due::Unknown if !ends => Claim::MainWaits,
             Due::Nothing if is_main && depth > 2 => Claim::MainRests,
-            Due::Nothing if depth > LOOP_DEPTH && runs_a_task(thread) => Claim::SleepsInTask,
+            Due::Nothing if served_frames(thread) > LOOP_DEPTH && runs_a_task(thread) => Claim::SleepsInTask,
             _ if self.is_joined(thread) => Claim::Joined,
             _ => Claim::Idle(Reverse(depth)),
         }
@@ -415,6 +423,12 @@ impl<'a> Claims<'a> {
 fn own_frames(thread: &Thread) -> usize {
     let own = |frame: &FrameView<'_>| matches!(frame, FrameView::Java { class, .. } if is_own(class));
     stack::seen(thread).filter(own).count()
+}
+
+/// The number of frames of the program, and of those that have called it for a pool: the JDK's server is not in the package `java`.
+fn served_frames(thread: &Thread) -> usize {
+    let served = |frame: &FrameView<'_>| matches!(frame, FrameView::Java { class, .. } if !class.starts_with("java.") && !class.contains("$$Lambda"));
+    stack::seen(thread).filter(served).count()
 }
 
 /// The number of frames of the program, and of libraries that have called it. The code of a lambda only forwards the call.
