@@ -383,6 +383,37 @@ mod tests {
     }
 
     #[test]
+    fn loops_that_run_between_two_dumps_come_on_although_nothing_is_recorded() {
+        let asleep = |main: &mut ThreadBuilder| {
+            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
+        };
+        let dump = |cpu: u64| {
+            format!(
+                "Full thread dump by anrscope:\n\n\"worker\" #2 prio=5 cpu={cpu}.00ms tid=0x0000000000000002 nid=0x8 runnable\n   \
+                 java.lang.Thread.State: RUNNABLE\n\tat java.net.Socket$SocketInputStream.read(Socket.java:966)\n\
+                 \tat shop.Session.run(Session.java:5)\n\n"
+            )
+        };
+        let found = |ran: u64| {
+            let mut recording =
+                RecordingBuilder::new(7, "Shop").last_alive(40 * S).state(State::Ended as u32);
+            recording = recording.section(SectionKind::Process, b"os=linux\n").main("main", asleep);
+            for (at, cpu) in [(10, 7), (38, 7 + ran)] {
+                recording =
+                    recording.section(SectionKind::DumpText, &timed::encode(at * S, dump(cpu).as_bytes()));
+            }
+            let recording = recording.thread("worker", 8, |worker| {
+                worker.enter(S, 3);
+            });
+            let recording = Recording::open(recording.build()).unwrap();
+            let report = Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap();
+            hung(&report).map(|(_, since, until)| (since, until))
+        };
+        assert_eq!(found(0), Some((1, 40)));
+        assert_eq!(found(28), None, "1 ms a second");
+    }
+
+    #[test]
     fn waits_for_a_connection_that_always_are_as_long_are_no_hang() {
         let asleep = |main: &mut ThreadBuilder| {
             main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
