@@ -117,9 +117,11 @@ impl Judge<'_, '_> {
             }
             Due::Nothing | Due::Unknown if self.is_starved(stretch, place) => judged(Claim::Waits),
             Due::Nothing if self.sleeps_deep(stretch, thread.main || is_joined) => judged(Claim::HeldUp),
-            Due::Nothing if !thread.main && self.sleeps_in_a_task(stretch) => judged(Claim::SleepsInTask),
+            Due::Nothing if of_dump == Some(Claim::SleepsInTask) && self.is_long_task(stretch) => {
+                judged(Claim::SleepsInTask)
+            }
             Due::Nothing if self.usual.is_unusual(stretch) && stretch.rest == Rest::Elsewhere => {
-                judged(Claim::HeldUp)
+                judged(if thread.main { Claim::HeldUp } else { Claim::Waits })
             }
             Due::Nothing => Ok(None),
             Due::Unknown if is_of_library || self.waited_for_the_end(stretch) => Ok(None),
@@ -188,14 +190,15 @@ impl Judge<'_, '_> {
 
     /// True for a sleep within calls that usually are short, one in the other.
     fn sleeps_deep(&self, stretch: &Stretch, is_main_or_joined: bool) -> bool {
-        let calls = stretch.calls.into_iter().flatten().filter(|_| stretch.sleeps());
+        let sleeps = matches!(stretch.sign, Sign::Still(Some(wait)) if wait.kind == WaitKind::Sleep);
+        let calls = stretch.calls.into_iter().flatten().filter(|_| sleeps);
         let unusual = calls.filter(|call| self.usual.is_unusual_call(*call, stretch)).count();
         unusual >= if is_main_or_joined { LEAST_UNUSUAL } else { LEAST_UNUSUAL_OF_OTHERS }
     }
 
-    /// True for a sleep within a task that usually is short: the outermost call, which is none that lasts as long as its thread.
-    fn sleeps_in_a_task(&self, stretch: &Stretch) -> bool {
-        stretch.sleeps() && stretch.task.is_some_and(|task| self.usual.is_unusual_call(task, stretch))
+    /// True if a task, the outermost call, takes far longer than usual.
+    fn is_long_task(&self, stretch: &Stretch) -> bool {
+        stretch.task.is_some_and(|task| self.usual.is_unusual_call(task, stretch))
     }
 
     /// True if all threads wait for each other. A program of one thread has others put what it takes, in another process.

@@ -366,20 +366,33 @@ mod tests {
     }
 
     #[test]
-    fn sleeps_in_a_task_are_hangs_if_nothing_stronger_is() {
+    fn sleeps_in_tasks_of_a_pool_are_hangs_if_tasks_usually_are_short() {
         let asleep = |main: &mut ThreadBuilder| {
             main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
         };
-        let tasks = |times: u64| {
-            move |worker: &mut ThreadBuilder| {
+        let dump = "Full thread dump by anrscope:\n\n\
+            \"worker\" #2 prio=5 tid=0x0000000000000002 nid=0x8 waiting on condition\n   java.lang.Thread.State: TIMED_WAITING (sleeping)\n\
+            \tat java.lang.Thread.sleep(Native Method)\n\tat shop.Seats.pause(Seats.java:9)\n\tat shop.Seats.take(Seats.java:5)\n\
+            \tat shop.Handler.handle(Handler.java:7)\n\tat sun.net.httpserver.ServerImpl$Exchange.run(ServerImpl.java:860)\n\
+            \tat java.util.concurrent.ThreadPoolExecutor.runWorker(ThreadPoolExecutor.java:1136)\n\n";
+        let found = |times: u64| {
+            let recording = RecordingBuilder::new(7, "shop").last_alive(40 * S).state(State::Ended as u32);
+            let recording = recording
+                .section(SectionKind::Process, b"os=linux\n")
+                .section(SectionKind::DumpText, &timed::encode(30 * S, dump.as_bytes()))
+                .main("main", asleep);
+            let recording = recording.thread("worker", 8, |worker| {
                 for second in 3..3 + times {
                     worker.enter(second * S, 4).exit(second * S + S / 10, 4);
                 }
                 worker.enter(20 * S, 4).enter(20 * S, 5).event(20 * S, wait(WaitKind::Sleep));
-            }
+            });
+            let recording = Recording::open(recording.build()).unwrap();
+            let report = Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap();
+            hung(&report).map(|(_, since, until)| (since, until))
         };
-        assert_eq!(hung(&report(asleep, tasks(5))), Some(("worker", 20, 40)));
-        assert_eq!(hung(&report(asleep, tasks(0))), None, "no task was short");
+        assert_eq!(found(5), Some((20, 40)));
+        assert_eq!(found(0), None, "no task was short");
     }
 
     #[test]

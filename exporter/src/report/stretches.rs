@@ -105,11 +105,6 @@ impl Stretch {
         if self.ended { self.until } else { u64::MAX }
     }
 
-    /// True if the thread sleeps.
-    pub(super) fn sleeps(&self) -> bool {
-        matches!(self.sign, Sign::Still(Some(wait)) if wait.kind == WaitKind::Sleep)
-    }
-
     /// True if the thread waits where it waits as a rule.
     pub(super) fn rests(&self) -> bool {
         matches!(self.sign, Sign::Still(Some(_))) && matches!(self.rest, Rest::Here | Rest::Always)
@@ -368,7 +363,11 @@ pub(super) fn collected(
 ) -> Result<Option<Stretch>, ReadError> {
     let mut found = None;
     facts.spans(thread).open_at([stops.moment()], |_, open| {
-        found = innermost(open).next().map(|call| stops.within([call]));
+        // What is open for half of it, and is no call, is a wait of its own.
+        let waits =
+            |last: &Open| !ids::is_method(last.key) && last.begun <= stops.since.midpoint(stops.moment());
+        let call = innermost(open).next().filter(|_| !open.frames().last().is_some_and(waits));
+        found = call.map(|call| stops.within([call]));
     })?;
     Ok(found)
 }
