@@ -209,7 +209,7 @@ impl Judge<'_, '_> {
     }
 
     /// True for a thread that waits for the other side of a connection as it always does: for the answer to a long poll, or for what
-    /// a client of its loop sends when it likes, and has sent.
+    /// a client of its loop sends when it likes: it has sent something, or the thread began with that loop.
     fn is_answered_late(
         &self,
         thread: &Thread,
@@ -221,7 +221,11 @@ impl Judge<'_, '_> {
             Sign::Still(Some(wait)) => of_recorded(self.waited(&wait)) == CauseId::NetworkIo,
             _ => false,
         };
-        let is_late = stretch.rest == Rest::Always || of_dump == Some(Claim::Loops) && stretch.ended;
+        // A task of a timer is none, although it is the outermost call.
+        let is_purpose =
+            || stretch.task.is_some_and(|(_, begun)| begun.saturating_sub(thread.started) < BESIDE);
+        let is_loop = of_dump == Some(Claim::Loops) && (stretch.ended || is_purpose());
+        let is_late = stretch.rest == Rest::Always || is_loop;
         !thread.main && is_late && (is_recorded || dumped.is_some_and(reads_a_connection))
     }
 

@@ -407,7 +407,7 @@ mod tests {
                  \tat shop.Session.run(Session.java:5)\n\n"
             )
         };
-        let found = |ran: u64| {
+        let found = |ran: u64, is_task: bool| {
             let mut recording =
                 RecordingBuilder::new(7, "Shop").last_alive(40 * S).state(State::Ended as u32);
             recording = recording.section(SectionKind::Process, b"os=linux\n").main("main", asleep);
@@ -416,14 +416,18 @@ mod tests {
                     recording.section(SectionKind::DumpText, &timed::encode(at * S, dump(cpu).as_bytes()));
             }
             let recording = recording.thread("worker", 8, |worker| {
-                worker.enter(S, 3);
+                if is_task {
+                    worker.enter(S, 4).exit(2 * S, 4);
+                }
+                worker.enter(3 * S, 3);
             });
             let recording = Recording::open(recording.build()).unwrap();
             let report = Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap();
             hung(&report).map(|(_, since, until)| (since, until))
         };
-        assert_eq!(found(0), Some((1, 40)));
-        assert_eq!(found(28), None, "1 ms a second");
+        assert_eq!(found(0, true), Some((3, 40)));
+        assert_eq!(found(28, true), None, "1 ms a second");
+        assert_eq!(found(0, false), None, "the thread began with its loop");
     }
 
     #[test]
