@@ -246,12 +246,12 @@ class Examined:
     """A program and its answers, one for each way."""
 
     def __init__(self, label, home, classes, out):
-        self.label, self.home, self.classes = label, home, classes
-        self.out = f"{out}/{label.name}"
+        self.label, self.home = label, home
+        self.out = f"{out}/{label.own}"
         self.answers, self.note = {}, ""
         os.makedirs(self.out, exist_ok=True)
         main = label.name + "Kt" if label.is_kotlin else label.name
-        self.java = [home + "/bin/java", *shlex.split(label["options"]), "-cp", ":".join([classes, *LIBRARIES]), main]
+        self.java = [home + "/bin/java", *shlex.split(label["options"]), "-cp", ":".join([f"{classes}/{label.directory}", *LIBRARIES]), main]
 
     def mark(self):
         return ("hang begins", ASKED, ENDED) if self.label.hangs else ("ready", HEALTHY_ASKED, HEALTHY_ENDED)
@@ -375,9 +375,15 @@ def fits(wanted, thread):
 def compiled(labels, home, classes):
     version = int(re.search(r'"(\d+)', subprocess.run([home + "/bin/java", "-version"], stderr=subprocess.PIPE, text=True).stderr).group(1))
     able = [label for label in labels if int(label["java"] or 17) <= version]
+    for directory in {label.directory for label in able}:
+        compile_into(f"{classes}/{directory}", [label for label in able if label.directory == directory], home)
+    return able
+
+
+def compile_into(classes, labels, home):
     os.makedirs(classes)
-    in_java = [label.path for label in able if not label.is_kotlin]
-    in_kotlin = [label.path for label in able if label.is_kotlin]
+    in_java = [label.path for label in labels if not label.is_kotlin]
+    in_kotlin = [label.path for label in labels if label.is_kotlin]
     path = ":".join(LIBRARIES)
     if in_java:
         subprocess.run([home + "/bin/javac", "-g", "-nowarn", "-cp", path, "-d", classes, *in_java], check=True, stderr=subprocess.DEVNULL)
@@ -385,7 +391,6 @@ def compiled(labels, home, classes):
         compiler = ":".join(jar("kotlin-" + part) for part in KOTLIN)
         kotlinc = ["-cp", compiler, "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler", "-no-stdlib", "-no-reflect", "-nowarn"]
         subprocess.run([home + "/bin/java", "-Xss4m", *kotlinc, "-cp", path, "-d", classes, *in_kotlin], check=True, stderr=subprocess.DEVNULL)
-    return able
 
 
 def table(done):
@@ -416,6 +421,12 @@ def main():
             packed.extractall(work, filter="data")
         paths = sorted(os.path.join(at, file) for at, _, files in os.walk(work) for file in files if file.endswith((".java", ".kt")))
         labels = [label for label in map(Label, paths) if not names or label.name in names]
+        # Of two programs with one name the second one is by itself.
+        known = set()
+        for label in labels:
+            label.directory = label.family if label.name in known else "all"
+            label.own = f"{label.family}-{label.name}" if label.name in known else label.name
+            known.add(label.name)
         if not labels:
             return
         able = compiled(labels, home, work + "/classes")

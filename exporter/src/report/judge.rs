@@ -147,9 +147,9 @@ impl Judge<'_, '_> {
         let loops = stretch.sign == Sign::Still(None) && !(thread.main && stretch.calls[1].is_some());
         let mut since = stretch.since;
         let mut before: Option<(u64, &dump::Thread)> = None;
-        let within =
-            self.claims.iter().filter(|(at, _)| loops && (stretch.since..=stretch.until).contains(at));
-        for (at, dump) in within {
+        let within = stretch.since..=stretch.last_dump();
+        let dumps = self.claims.iter().filter(|(at, _)| loops && within.contains(at));
+        for (at, dump) in dumps {
             let mut threads = dump.section.threads.iter();
             let is = threads.find(|dumped| dumped.name.as_deref() == thread.name.as_deref());
             if let (Some((was_at, was)), Some(is)) = (before, is)
