@@ -101,6 +101,10 @@ class Label:
     def threads(self):
         return [thread.strip() for thread in self["thread"].split(",") if thread.strip()]
 
+    @property
+    def culprits(self):
+        return [thread.strip() for thread in self["culprit"].split(",") if thread.strip() not in ("", *self.threads)]
+
 
 class Run:
     """A run of a program, with its output and the time of each of its marks."""
@@ -351,8 +355,9 @@ class Examined:
         """Whether the answer names a method of the label, or for an answer without a root one of its threads."""
         methods, root = self.label.methods, answer.get("root")
         first, *others = self.label.threads or ["*"]
-        # Of several threads a label has the method of the first one.
-        is_other = any(fits(thread, answer.get("thread")) for thread in others if not fits(first, thread))
+        # Of several threads a label has the method of the first one; and of a culprit, which has others wait, it has none.
+        others = [thread for thread in others if not fits(first, thread)] + self.label.culprits
+        is_other = any(fits(thread, answer.get("thread")) for thread in others)
         if methods and root and not is_other:
             # Of a loop pages name the call that lasts and the one that it mostly is in, or the one that repeats what throws; of a
             # lock also where its owner is.

@@ -5,6 +5,7 @@ use answers::waited::Waited;
 use trace_format::ReadError;
 use trace_format::event::{CallId, Wait, WaitKind};
 
+use super::history::EndedWait;
 use super::owners::{self, Chain};
 use super::question::{Asked, Question, middle};
 use super::waits::{WaitFact, activity};
@@ -49,6 +50,8 @@ pub struct Hang {
     pub cpu: Option<PolledCpu>,
     /// The ANR of this hang.
     pub anr: Option<Anr>,
+    /// True if a dump has the thread computing.
+    pub(super) computes: bool,
 }
 
 impl Hang {
@@ -102,8 +105,10 @@ impl Hang {
         let since = unit.as_ref().filter(stands).map_or(since, |unit| since.min(unit.since));
         let unit = unit.or_else(|| Unit::of_samples(facts.sections.samples.within(since, until)));
         let anr = if let Asked::Anr(anr) = asked { Some(anr.clone()) } else { None };
-        let mut hang = Self { unit, since, until, ended, at, stack, anr, ..Self::default() };
-        if let Some((open, waits_for)) = hang.stack.last().and_then(|open| Some((open, open.wait?))) {
+        let computes = question.computes;
+        let mut hang = Self { unit, since, until, ended, at, stack, anr, computes, ..Self::default() };
+        let innermost = hang.stack.last().filter(|_| !computes);
+        if let Some((open, waits_for)) = innermost.and_then(|open| Some((open, open.wait?))) {
             let since = open.since;
             if let Some(thread) = question.thread {
                 hang.chain = owners::chain(facts, names, thread, waits_for, at)?;
@@ -167,7 +172,8 @@ impl Hang {
 /// The waits of the message that hung, by kind and target.
 pub(super) fn wait_sums(facts: &Facts<'_>, names: &Names<'_>, walk: &Walk<'_>, hang: &Hang) -> Vec<WaitSum> {
     let mut sums: Vec<WaitSum> = Vec::new();
-    for waited in walk.history.waits(hang.at).filter(|w| w.end > hang.since) {
+    let is_around = |waited: &EndedWait| hang.computes && waited.since <= hang.since;
+    for waited in walk.history.waits(hang.at).filter(|w| w.end > hang.since && !is_around(w)) {
         let class = facts.text(waited.wait.class);
         let Wait { kind, call, .. } = waited.wait;
         let cause = of_recorded(Waited { kind, call, class: class.as_deref() });

@@ -15,7 +15,7 @@ use super::MIN_ENDED_HANG;
 use super::idle::Idle;
 use super::sources::Sources;
 use super::stall::Stall;
-use super::stretches::Stretch;
+use super::stretches::{Sign, Stretch};
 use super::walk::{EndedUnit, Walk};
 use crate::facts::{Anr, Facts, Incidents, Survey, last_moment};
 use crate::model::Names;
@@ -56,6 +56,8 @@ pub(super) struct Question<'a> {
     pub(super) end: u64,
     /// The longest stretch of a thread that was taken for idle, if threads without messages were asked about.
     pub(super) idle: Option<Idle>,
+    /// True if a dump has the thread computing in that stretch: a wait around it is none.
+    pub(super) computes: bool,
 }
 
 impl<'a> Question<'a> {
@@ -67,7 +69,15 @@ impl<'a> Question<'a> {
         let at = asked_at(&facts.incidents);
         let main = facts.main();
         if let Some(anr) = anr {
-            return Ok(Self { thread: main, asked: Some(Asked::Anr(anr)), walk, at, end, idle: None });
+            return Ok(Self {
+                thread: main,
+                asked: Some(Asked::Anr(anr)),
+                walk,
+                at,
+                end,
+                idle: None,
+                computes: false,
+            });
         }
         // Without messages, not only main may hang.
         let (stall, idle) = if walk.has_messages() { (None, None) } else { Stall::of(sources, end)? };
@@ -93,7 +103,8 @@ impl<'a> Question<'a> {
             (walk.at, walk.requested_at) = (at, ended.map(middle));
             walk.run(thread)?;
         }
-        Ok(Self { thread, asked, walk, at, end, idle })
+        let computes = stall.is_some_and(|stall| stall.stretch.sign == Sign::Computing);
+        Ok(Self { thread, asked, walk, at, end, idle, computes })
     }
 }
 

@@ -147,7 +147,7 @@ mod tests {
 
     use crate::MethodMap;
     use crate::report::Report;
-    use answers::answer::Conclusion;
+    use answers::answer::{CauseId, Conclusion};
 
     const S: u64 = 1_000_000_000;
 
@@ -393,6 +393,36 @@ mod tests {
         };
         assert_eq!(found(5), Some((20, 40)));
         assert_eq!(found(0), None, "no task was short");
+    }
+
+    #[test]
+    fn waits_in_which_the_thread_computes_are_none() {
+        let asleep = |main: &mut ThreadBuilder| {
+            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
+        };
+        let dump = "Full thread dump by anrscope:\nComputing for 5.0 s in shop.Hook.sign: thread #2\n\
+            5 of 5 samples of thread #2: shop.Hook.sign\n\n\
+            \"worker\" #2 prio=5 tid=0x0000000000000002 nid=0x8 runnable\n   java.lang.Thread.State: RUNNABLE\n\
+            \tat shop.Hook.sign(Hook.java:9)\n\tat io.reactivex.rxjava3.core.Single.blockingGet(Single.java:3)\n\
+            \tat shop.Hook.send(Hook.java:5)\n\tat shop.Hook.run(Hook.java:3)\n\n";
+        let recording = RecordingBuilder::new(7, "shop").last_alive(40 * S).state(State::Ended as u32);
+        let recording = recording
+            .section(SectionKind::Process, b"os=linux\n")
+            .section(SectionKind::DumpText, &timed::encode(16 * S, dump.as_bytes()))
+            .main("main", asleep);
+        let call = CallId::of("io.reactivex.rxjava3.core.Single", "blockingGet");
+        let recording = recording.thread("worker", 8, |worker| {
+            worker.enter(S, 3).enter(10 * S, 4);
+            worker.event(10 * S, Event::WaitBegin(Wait { call, ..Wait::new(WaitKind::Park) }));
+            (100..200).for_each(|tenth| {
+                worker.enter(tenth * S / 10, 5).exit(tenth * S / 10 + S / 20, 5);
+            });
+            worker.event(20 * S, Event::WaitEnd).exit(20 * S, 4);
+        });
+        let recording = Recording::open(recording.build()).unwrap();
+        let found = Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap();
+        assert_eq!(hung(&found), Some(("worker", 10, 20)));
+        assert_eq!(found.answer.cause.id, CauseId::BusyMethod);
     }
 
     #[test]
