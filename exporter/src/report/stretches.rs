@@ -18,6 +18,8 @@ const MAX_STRETCHES: usize = 256;
 /// The least time for which samples of a stack are equal where a dump is taken, ns, and the time from one to the next.
 const LEAST_STANDING: u64 = 4_000_000_000;
 const SAMPLES_APART: u64 = 1_200_000_000;
+/// The time within which a poll follows another one, ns.
+const MAX_APART: u64 = 2_000_000_000;
 /// The time within which calls begin with a thread, and end with it, ns.
 const AT_ONCE: u64 = 1_000_000_000;
 /// Maximum number of calls around a stretch that are known.
@@ -350,7 +352,7 @@ pub(super) fn collections(polls: &[SystemState], end: u64) -> Option<Stretch> {
         most = most.max((beyond, Some((since, to.at))));
     }
     let (since, last) = most.1?;
-    let ended = end.saturating_sub(last) > MIN_ENDED_HANG;
+    let ended = end.saturating_sub(last) > MAX_APART;
     let stretch = Stretch::of(since, if ended { last } else { end }, ended, Sign::Collected);
     (stretch.took() >= MIN_ENDED_HANG).then_some(stretch)
 }
