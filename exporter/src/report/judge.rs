@@ -7,7 +7,8 @@ use std::cmp::Reverse;
 
 use answers::answer::{
     CauseId, Claim, Claims, Due, FrameView, due_to_dumped, due_to_recorded, has_waited_anew, is_ending,
-    is_own, keeps_alive, of_recorded, reads_a_connection, seen, ticks, waits_for_a_program,
+    is_own, keeps_alive, of_recorded, reads_a_connection, reads_the_console, seen, ticks,
+    waits_for_a_program,
 };
 use answers::dump::{self, LockKind, LockLine, Section};
 use answers::waited::Waited;
@@ -93,7 +94,8 @@ impl Judge<'_, '_> {
         let is_of_library = !thread.main && !self.is_in_program(stretch, place);
         // A thread that runs no code of the program waits for one that does.
         let is_of_jdk = !thread.main && place.is_some() && of_dump.is_none();
-        let is_as_ever = self.is_answered_late(thread, stretch, dumped, of_dump);
+        let is_as_ever = self.is_answered_late(thread, stretch, dumped, of_dump)
+            || self.is_by_design(thread, stretch, dumped);
         if is_of_jdk || is_of_library && stretch.sign == Sign::LongCall || is_as_ever {
             return Ok(None);
         }
@@ -227,6 +229,18 @@ impl Judge<'_, '_> {
         let is_loop = of_dump == Some(Claim::Loops) && (stretch.ended || is_purpose());
         let is_late = stretch.rest == Rest::Always || is_loop;
         !thread.main && is_late && (is_recorded || dumped.is_some_and(reads_a_connection))
+    }
+
+    /// True for a wait that began with the program: main's for its user, and another thread's for a permit, as of one that stands by.
+    fn is_by_design(&self, thread: &Thread, stretch: &Stretch, dumped: Option<&dump::Thread>) -> bool {
+        let main = self.sources.facts.main().map_or(u64::MAX, |main| main.started);
+        let cause = match stretch.sign {
+            Sign::Still(Some(wait)) => of_recorded(self.waited(&wait)),
+            _ => return false,
+        };
+        let reads_console = thread.main && dumped.is_some_and(reads_the_console);
+        let is_for_it = reads_console || !thread.main && cause == CauseId::PermitWait;
+        is_for_it && stretch.since.saturating_sub(main) < BESIDE
     }
 
     /// True if all that could end the thread's wait is over, by the recorded steps of concurrent work.

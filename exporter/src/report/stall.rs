@@ -396,6 +396,22 @@ mod tests {
     }
 
     #[test]
+    fn permits_that_a_thread_waits_for_since_the_program_began_are_no_hang() {
+        let asleep = |main: &mut ThreadBuilder| {
+            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
+        };
+        let stands_by = |since: u64| {
+            move |worker: &mut ThreadBuilder| {
+                let call = CallId::of("java.util.concurrent.Semaphore", "acquire");
+                worker.enter(since, 3);
+                worker.event(since, Event::WaitBegin(Wait { call, ..Wait::new(WaitKind::Park) }));
+            }
+        };
+        assert_eq!(hung(&report(asleep, stands_by(S + S / 2))), None);
+        assert_eq!(hung(&report(asleep, stands_by(5 * S))), Some(("worker", 5, 40)));
+    }
+
+    #[test]
     fn waits_in_which_the_thread_computes_are_none() {
         let asleep = |main: &mut ThreadBuilder| {
             main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));

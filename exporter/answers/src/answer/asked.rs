@@ -169,7 +169,11 @@ impl Section {
 /// True if a thread waits for a client, an event or a time; the JDK's own threads count, too.
 fn serves(thread: &Thread) -> bool {
     let state = thread.state.as_deref().unwrap_or_default();
-    let polling: [Calls; 2] = [("sun.nio.ch.", ANY, ANY), ("java.util.", &["TimerThread"], ANY)];
+    let polling: [Calls; 3] = [
+        ("sun.nio.ch.", ANY, ANY),
+        ("sun.nio.fs.", &["LinuxWatchService"], ANY),
+        ("java.util.", &["TimerThread"], ANY),
+    ];
     let is_polling = |frame: FrameView<'_>| {
         matches!(frame, FrameView::Java { method: "accept", .. })
             || polling.iter().any(|calls| frame.is_one_of(calls))
@@ -199,6 +203,11 @@ pub fn ticks(thread: &Thread) -> bool {
 /// True for a thread that waits for the other side of a connection.
 pub fn reads_a_connection(thread: &Thread) -> bool {
     thread_activity(thread) == Activity::Of(CauseId::NetworkIo)
+}
+
+/// True for a thread that waits for its user.
+pub fn reads_the_console(thread: &Thread) -> bool {
+    thread_activity(thread) == Activity::Of(CauseId::ConsoleRead)
 }
 
 /// True for a thread that waits for another program, or for what that writes.
@@ -536,6 +545,9 @@ mod tests {
         "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.FutureTask.get a.Book.sync +2 a.Book.run";
     /// A worker of a pool that ends if it gets no work.
     const NO_WORK: &str = "TIMED_WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.SynchronousQueue.poll java.util.concurrent.ThreadPoolExecutor.getTask";
+    const WATCHES: &str =
+        "RUNNABLE sun.nio.fs.LinuxWatchService.poll sun.nio.fs.LinuxWatchService$Poller.run";
+    const FILLS: &str = "TIMED_WAITING java.lang.Object.wait java.io.PipedInputStream.awaitSpace java.io.PipedInputStream.receive java.io.PipedOutputStream.write a.Log.emit a.Main.main";
     const NEXT_TICK: &str = "TIMED_WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue.take java.util.concurrent.ThreadPoolExecutor.getTask";
     /// Waits for lock 2, which [`OWNS`] has.
     const BLOCKED: &str = "BLOCKED a.Book.add -2 a.Book.run";
@@ -624,6 +636,9 @@ mod tests {
         // Nor is anybody while main itself takes from the queue; the next task of a schedule could.
         assert_eq!(says(&[("main", TAKES), ("worker", NO_WORK)]), (true, false));
         assert_eq!(says(&[("main", TAKES), ("timer", NEXT_TICK)]), (false, false));
+        assert_eq!(says(&[("main", TAKES), ("watch", WATCHES)]), (false, false));
+        // A full pipe is a full queue.
+        assert_eq!(says(&[("main", FILLS)]), (true, true));
     }
 
     #[test]

@@ -66,6 +66,7 @@ const OWED: &[Calls] = &[
     ("java.util.concurrent.", &["ArrayBlockingQueue"], &["put"]),
     ("java.util.concurrent.", &["LinkedBlockingQueue", "LinkedBlockingDeque", "SynchronousQueue"], &["put"]),
     ("java.util.concurrent.", &["LinkedTransferQueue"], &["transfer"]),
+    ("java.io.", &["PipedOutputStream"], &["write"]),
 ];
 
 /// The buffer of the console, and of other files.
