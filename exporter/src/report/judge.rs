@@ -1,4 +1,4 @@
-//! What is owed to a thread in a stretch without progress, and so whether that is a hang.
+//! Judges what is owed to a thread in a stretch without progress, and so whether that is a hang.
 //!
 //! A healthy thread has stretches too, when there is nothing to do. What a thread waits for says which of them are a hang
 //! ([`Due`]): by a dump of that time, or else by the recorded wait. Where neither says it, a call that usually is short decides.
@@ -6,8 +6,8 @@
 use std::cmp::Reverse;
 
 use answers::answer::{
-    CauseId, Claim, Claims, Due, FrameView, due_to_dumped, due_to_recorded, has_waited_anew, is_ending,
-    is_own, keeps_alive, of_recorded, reads_a_connection, reads_the_console, seen, ticks,
+    CauseId, Claim, Claims, Due, FrameView, SystemShare, due_to_dumped, due_to_recorded, has_waited_anew,
+    is_ending, is_own, keeps_alive, of_recorded, reads_a_connection, reads_the_console, seen, ticks,
     waits_for_a_program,
 };
 use answers::dump::{self, LockKind, LockLine, Section};
@@ -143,8 +143,8 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// The begin of a stretch or, if no wait of it was recorded, the last dump by which the thread ran meanwhile and waits anew: what
-    /// waits in a loop may not be in the catalogue.
+    /// The begin of a stretch or, if no wait of it was recorded, the last dump by which the thread ran meanwhile and waits anew:
+    /// what waits in a loop may not be in the catalogue.
     fn came_on_until(&self, thread: &Thread, stretch: &Stretch) -> u64 {
         let loops = stretch.sign == Sign::Still(None) && !(thread.main && stretch.calls[1].is_some());
         let mut since = stretch.since;
@@ -210,8 +210,8 @@ impl Judge<'_, '_> {
         has_others && is_still && place.is_some_and(|(dump, dumped)| dump.section.is_starved(dumped))
     }
 
-    /// True for a thread that waits for the other side of a connection as it always does: for the answer to a long poll, or for what
-    /// a client of its loop sends when it likes: it has sent something, or the thread began with that loop.
+    /// True for a thread that waits for the other side of a connection as it always does: for the answer to a long poll, or for
+    /// what a client of its loop sends when it likes: it has sent something, or the thread began with that loop.
     fn is_answered_late(
         &self,
         thread: &Thread,
@@ -231,7 +231,7 @@ impl Judge<'_, '_> {
         !thread.main && is_late && (is_recorded || dumped.is_some_and(reads_a_connection))
     }
 
-    /// True for a wait that began with the program: main's for its user, and another thread's for a permit, as of one that stands by.
+    /// True for a wait that began with the program: main's for its user, and another thread's for a permit, as in a standby.
     fn is_by_design(&self, thread: &Thread, stretch: &Stretch, dumped: Option<&dump::Thread>) -> bool {
         let main = self.sources.facts.main().map_or(u64::MAX, |main| main.started);
         let cause = match stretch.sign {
@@ -392,6 +392,7 @@ impl Judge<'_, '_> {
         dumped: Option<&dump::Thread>,
     ) -> Result<Due, ReadError> {
         let wait = match stretch.sign {
+            Sign::LongCall if self.was_collected(thread, stretch) => return Ok(Due::Owed),
             Sign::LongCall if !self.usual.is_unusual(stretch) => return Ok(Due::Nothing),
             Sign::LongCall | Sign::Collected => {
                 let is_idle = self.idle(thread, stretch, dumped)? >= stretch.took() / 2;
@@ -410,8 +411,8 @@ impl Judge<'_, '_> {
             (Some(dumped), _) => due_to_dumped(dumped),
             (None, Some(wait)) => due_to_recorded(self.waited(&wait)),
             (None, None) if self.usual.is_unusual(stretch) => Due::Owed,
-            // Only main's CPU time can say that it computes, and its time in the queue for a processor what kept it from that; and a
-            // process that was killed in a call did not end it.
+            // Only main's CPU time can say that it computes, and its time in the queue for a processor what kept it from that;
+            // and a process that was killed in a call did not end it.
             (None, None) => {
                 let ran = self.sources.facts.recorder.cpu(thread.tid, stretch.since, stretch.until);
                 let ran = ran.is_some_and(|cpu| cpu.ran + cpu.waited >= cpu.polled() / 2);
@@ -419,6 +420,13 @@ impl Judge<'_, '_> {
                 if thread.main && (ran || was_killed) { Due::Owed } else { Due::Nothing }
             }
         })
+    }
+
+    /// True if collections of garbage stopped all threads for half of a call.
+    fn was_collected(&self, thread: &Thread, stretch: &Stretch) -> bool {
+        let polls = &self.sources.facts.sections.polls;
+        let share = SystemShare::of(polls, thread.tid, stretch.since, stretch.until);
+        share.is_some_and(|share| share.blocking_gc_time >= stretch.took() / 2)
     }
 
     /// The time that the thread waited in a stretch for what is not owed to it, ns.

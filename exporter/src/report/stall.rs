@@ -509,7 +509,7 @@ mod tests {
         assert!(found(S, 8 * S), "the first answer came soon");
     }
 
-    /// What a thread records each second from `since` on.
+    /// Records a sleep in each second from `since` on.
     fn rounds(thread: &mut ThreadBuilder, since: u64) {
         for second in since..40 {
             thread.event(second * S, wait(WaitKind::Sleep)).event(second * S + S / 10 * 9, Event::WaitEnd);

@@ -239,7 +239,7 @@ impl Reader<'_> {
     }
 
     /// Notes that a wait for a lock has ended, or is open at the end. One that is shorter than a convoy at another lock does not
-    /// end that. Other threads than main may wait for anything but a monitor with a limit of time, and do so for all of their lives.
+    /// end that. Other threads than main may wait for anything but a monitor with a limit of time, for all of their lives.
     fn waited(&mut self, wait: &Wait, since: u64, until: u64) {
         if wait.lock == 0 || !self.main && wait.kind != WaitKind::Monitor {
             return;

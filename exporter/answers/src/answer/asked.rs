@@ -434,7 +434,7 @@ fn own_frames(thread: &Thread) -> usize {
     stack::seen(thread).filter(own).count()
 }
 
-/// The number of frames of the program, and of those that have called it for a pool: the JDK's server is not in the package `java`.
+/// The number of frames of the program, and of those that have called it for a pool: the JDK's server is not in `java`.
 fn served_frames(thread: &Thread) -> usize {
     let served = |frame: &FrameView<'_>| matches!(frame, FrameView::Java { class, .. } if !class.starts_with("java.") && !class.contains("$$Lambda"));
     stack::seen(thread).filter(served).count()
