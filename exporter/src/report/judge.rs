@@ -7,8 +7,7 @@ use std::cmp::Reverse;
 
 use answers::answer::{
     CauseId, Claim, Claims, Due, FrameView, SystemShare, due_to_dumped, due_to_recorded, has_waited_anew,
-    is_ending, is_own, keeps_alive, of_recorded, reads_a_connection, reads_the_console, seen, ticks,
-    waits_for_a_program,
+    is_ending, is_own, keeps_alive, of_recorded, seen, ticks, waits_for,
 };
 use answers::dump::{self, LockKind, LockLine, Section};
 use answers::waited::Waited;
@@ -219,27 +218,25 @@ impl Judge<'_, '_> {
         dumped: Option<&dump::Thread>,
         of_dump: Option<Claim>,
     ) -> bool {
-        let is_recorded = match stretch.sign {
-            Sign::Still(Some(wait)) => of_recorded(self.waited(&wait)) == CauseId::NetworkIo,
-            _ => false,
-        };
         // A task of a timer is none, although it is the outermost call.
         let is_purpose =
             || stretch.task.is_some_and(|(_, begun)| begun.saturating_sub(thread.started) < BESIDE);
         let is_loop = of_dump == Some(Claim::Loops) && (stretch.ended || is_purpose());
         let is_late = stretch.rest == Rest::Always || is_loop;
-        !thread.main && is_late && (is_recorded || dumped.is_some_and(reads_a_connection))
+        let cause = CauseId::NetworkIo;
+        let reads =
+            self.cause(stretch) == Some(cause) || dumped.is_some_and(|dumped| waits_for(dumped, cause));
+        !thread.main && is_late && reads
     }
 
     /// True for a wait that began with the program: main's for its user, and another thread's for a permit, as in a standby.
     fn is_by_design(&self, thread: &Thread, stretch: &Stretch, dumped: Option<&dump::Thread>) -> bool {
         let main = self.sources.facts.main().map_or(u64::MAX, |main| main.started);
-        let cause = match stretch.sign {
-            Sign::Still(Some(wait)) => of_recorded(self.waited(&wait)),
-            _ => return false,
+        let Some(cause) = self.cause(stretch) else { return false };
+        let is_for_it = match thread.main {
+            true => dumped.is_some_and(|dumped| waits_for(dumped, CauseId::ConsoleRead)),
+            false => cause == CauseId::PermitWait,
         };
-        let reads_console = thread.main && dumped.is_some_and(reads_the_console);
-        let is_for_it = reads_console || !thread.main && cause == CauseId::PermitWait;
         is_for_it && stretch.since.saturating_sub(main) < BESIDE
     }
 
@@ -277,6 +274,14 @@ impl Judge<'_, '_> {
     fn waited_for_the_end(&self, stretch: &Stretch) -> bool {
         let is_late = |at: u64| stretch.until.abs_diff(at) < BESIDE;
         stretch.ended && is_late(self.end) && self.claims.last().is_some_and(|(at, _)| is_late(*at))
+    }
+
+    /// The cause of the wait that was recorded in a stretch.
+    fn cause(&self, stretch: &Stretch) -> Option<CauseId> {
+        match stretch.sign {
+            Sign::Still(Some(wait)) => Some(of_recorded(self.waited(&wait))),
+            _ => None,
+        }
     }
 
     fn is_lock(&self, wait: &Wait) -> bool {
@@ -474,6 +479,10 @@ impl Judge<'_, '_> {
         }
         Ok(last)
     }
+}
+
+fn waits_for_a_program(dumped: &dump::Thread) -> bool {
+    waits_for(dumped, CauseId::ProcessWait)
 }
 
 fn waits_without_limit(dumped: &dump::Thread) -> bool {

@@ -155,13 +155,20 @@ mod tests {
         Event::WaitBegin(Wait { lock: 1, ..Wait::new(kind) })
     }
 
-    /// The report of a program that ended in order after 40 s, in which main and a worker did these things.
-    fn report(main: impl FnOnce(&mut ThreadBuilder), worker: impl FnOnce(&mut ThreadBuilder)) -> Report {
-        let recording = RecordingBuilder::new(7, "Shop").last_alive(40 * S).state(State::Ended as u32);
-        let recording = recording.section(SectionKind::Process, b"os=linux\n");
-        let bytes = recording.main("main", main).thread("worker", 8, worker).build();
-        let recording = Recording::open(bytes).unwrap();
+    /// A program that ended in order after 40 s.
+    fn program(name: &str) -> RecordingBuilder {
+        let recording = RecordingBuilder::new(7, name).last_alive(40 * S).state(State::Ended as u32);
+        recording.section(SectionKind::Process, b"os=linux\n")
+    }
+
+    fn built(recording: RecordingBuilder) -> Report {
+        let recording = Recording::open(recording.build()).unwrap();
         Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap()
+    }
+
+    /// The report of a program in which main and a worker did these things.
+    fn report(main: impl FnOnce(&mut ThreadBuilder), worker: impl FnOnce(&mut ThreadBuilder)) -> Report {
+        built(program("Shop").main("main", main).thread("worker", 8, worker))
     }
 
     fn hung(report: &Report) -> Option<(&str, u64, u64)> {
@@ -350,16 +357,14 @@ mod tests {
                     ..Default::default()
                 })
             };
-            let recording = RecordingBuilder::new(7, "Shop").last_alive(40 * S).state(State::Ended as u32);
-            let recording = recording.section(SectionKind::Process, b"os=linux\n").main("main", |main| {
+            let recording = program("Shop");
+            let recording = recording.main("main", |main| {
                 main.enter(S, 1).enter(10 * S, 2).exit(20 * S, 2).exit(39 * S, 1);
             });
             let recording = recording.service(|service| {
                 service.event(10 * S, usage(0, 0)).event(19 * S, usage(S, waited));
             });
-            let recording = Recording::open(recording.build()).unwrap();
-            hung(&Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap())
-                .is_some()
+            hung(&built(recording)).is_some()
         };
         assert!(found(7 * S));
         assert!(!found(S), "it sleeps");
@@ -376,9 +381,8 @@ mod tests {
             \tat shop.Handler.handle(Handler.java:7)\n\tat sun.net.httpserver.ServerImpl$Exchange.run(ServerImpl.java:860)\n\
             \tat java.util.concurrent.ThreadPoolExecutor.runWorker(ThreadPoolExecutor.java:1136)\n\n";
         let found = |times: u64| {
-            let recording = RecordingBuilder::new(7, "shop").last_alive(40 * S).state(State::Ended as u32);
+            let recording = program("shop");
             let recording = recording
-                .section(SectionKind::Process, b"os=linux\n")
                 .section(SectionKind::DumpText, &timed::encode(30 * S, dump.as_bytes()))
                 .main("main", asleep);
             let recording = recording.thread("worker", 8, |worker| {
@@ -387,8 +391,7 @@ mod tests {
                 }
                 worker.enter(20 * S, 4).enter(20 * S, 5).event(20 * S, wait(WaitKind::Sleep));
             });
-            let recording = Recording::open(recording.build()).unwrap();
-            let report = Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap();
+            let report = built(recording);
             hung(&report).map(|(_, since, until)| (since, until))
         };
         assert_eq!(found(5), Some((20, 40)));
@@ -421,9 +424,8 @@ mod tests {
             \"worker\" #2 prio=5 tid=0x0000000000000002 nid=0x8 runnable\n   java.lang.Thread.State: RUNNABLE\n\
             \tat shop.Hook.sign(Hook.java:9)\n\tat io.reactivex.rxjava3.core.Single.blockingGet(Single.java:3)\n\
             \tat shop.Hook.send(Hook.java:5)\n\tat shop.Hook.run(Hook.java:3)\n\n";
-        let recording = RecordingBuilder::new(7, "shop").last_alive(40 * S).state(State::Ended as u32);
+        let recording = program("shop");
         let recording = recording
-            .section(SectionKind::Process, b"os=linux\n")
             .section(SectionKind::DumpText, &timed::encode(16 * S, dump.as_bytes()))
             .main("main", asleep);
         let call = CallId::of("io.reactivex.rxjava3.core.Single", "blockingGet");
@@ -435,8 +437,7 @@ mod tests {
             });
             worker.event(20 * S, Event::WaitEnd).exit(20 * S, 4);
         });
-        let recording = Recording::open(recording.build()).unwrap();
-        let found = Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap();
+        let found = built(recording);
         assert_eq!(hung(&found), Some(("worker", 10, 20)));
         assert_eq!(found.answer.cause.id, CauseId::BusyMethod);
     }
@@ -454,9 +455,8 @@ mod tests {
             )
         };
         let found = |ran: u64, is_task: bool| {
-            let mut recording =
-                RecordingBuilder::new(7, "Shop").last_alive(40 * S).state(State::Ended as u32);
-            recording = recording.section(SectionKind::Process, b"os=linux\n").main("main", asleep);
+            let mut recording = program("Shop");
+            recording = recording.main("main", asleep);
             for (at, cpu) in [(10, 7), (38, 7 + ran)] {
                 recording =
                     recording.section(SectionKind::DumpText, &timed::encode(at * S, dump(cpu).as_bytes()));
@@ -467,8 +467,7 @@ mod tests {
                 }
                 worker.enter(3 * S, 3);
             });
-            let recording = Recording::open(recording.build()).unwrap();
-            let report = Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap();
+            let report = built(recording);
             hung(&report).map(|(_, since, until)| (since, until))
         };
         assert_eq!(found(0, true), Some((3, 40)));
@@ -485,13 +484,11 @@ mod tests {
             \"worker\" #2 prio=5 tid=0x0000000000000002 nid=0x8 runnable\n   java.lang.Thread.State: RUNNABLE\n\
             \tat java.net.Socket$SocketInputStream.read(Socket.java:966)\n\tat shop.Client.next(Client.java:9)\n\tat shop.Client.run(Client.java:5)\n\n";
         let found = |first: u64, each: u64| {
-            let mut recording =
-                RecordingBuilder::new(7, "Shop").last_alive(40 * S).state(State::Ended as u32);
+            let mut recording = program("Shop");
             let class = recording.text("java.net.Socket$SocketInputStream");
             let call = CallId::of("java.io.InputStream", "read");
             let read = || Event::WaitBegin(Wait { lock: 1, class, call, ..Wait::new(WaitKind::Blocking) });
             let recording = recording
-                .section(SectionKind::Process, b"os=linux\n")
                 .section(SectionKind::DumpText, &timed::encode(20 * S, dump.as_bytes()))
                 .main("main", asleep);
             let recording = recording.thread("worker", 8, |worker| {
@@ -501,9 +498,7 @@ mod tests {
                     worker.event(6 * S + (call + 1) * each, Event::WaitEnd);
                 });
             });
-            let recording = Recording::open(recording.build()).unwrap();
-            hung(&Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap())
-                .is_some()
+            hung(&built(recording)).is_some()
         };
         assert!(!found(7 * S, 8 * S), "a long poll");
         assert!(found(S, 8 * S), "the first answer came soon");
@@ -525,9 +520,8 @@ mod tests {
             \tat java.io.FileInputStream.readBytes(Native Method)\n\tat java.io.BufferedInputStream.read(BufferedInputStream.java:343)\n\
             \t- locked <0x0000000000000009> (a java.lang.ProcessImpl$ProcessPipeInputStream)\n\tat shop.Output.run(Output.java:9)\n\n";
         let found = |reads: u64| {
-            let recording = RecordingBuilder::new(7, "Shop").last_alive(40 * S).state(State::Ended as u32);
+            let recording = program("Shop");
             let recording = recording
-                .section(SectionKind::Process, b"os=linux\n")
                 .section(SectionKind::DumpText, &timed::encode(8 * S, dump.as_bytes()))
                 .main("main", |main| {
                     main.enter(S, 1).event(2 * S, wait(WaitKind::Blocking));
@@ -540,8 +534,7 @@ mod tests {
                             .event(second * S + S / 2, Event::WaitEnd);
                     });
                 });
-            let recording = Recording::open(recording.build()).unwrap();
-            let report = Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap();
+            let report = built(recording);
             hung(&report).map(|(_, since, until)| (since, until))
         };
         assert_eq!(found(40), None);
@@ -552,8 +545,7 @@ mod tests {
     #[test]
     fn main_hangs_that_joins_a_thread_without_work_unless_that_keeps_the_program_alive() {
         let joined = |begins: u64, deep: bool, works: bool| {
-            let mut recording =
-                RecordingBuilder::new(7, "Shop").last_alive(40 * S).state(State::Ended as u32);
+            let mut recording = program("Shop");
             let none = trace_format::event::TextId::default();
             let class = recording.text("worker");
             let step = Concurrency {
@@ -565,7 +557,7 @@ mod tests {
                 class,
                 other_class: none,
             };
-            let recording = recording.section(SectionKind::Process, b"os=linux\n").main("main", |main| {
+            let recording = recording.main("main", |main| {
                 main.enter(S, 1).event(2 * S, Event::Concurrency(step));
                 if deep {
                     main.enter(begins * S, 2);
@@ -582,8 +574,7 @@ mod tests {
                     rounds(worker, 3);
                 }
             });
-            let recording = Recording::open(recording.build()).unwrap();
-            let report = Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap();
+            let report = built(recording);
             hung(&report).map(|(thread, since, until)| (thread.to_owned(), since, until))
         };
         let main = Some(("main".to_owned(), 20, 40));
@@ -613,7 +604,7 @@ mod tests {
             let mut recording =
                 RecordingBuilder::new(7, process).last_alive(40 * S).state(State::Ended as u32);
             let class = recording.text(class);
-            let recording = recording.section(SectionKind::Process, b"os=linux\n").main("main", asleep);
+            let recording = recording.main("main", asleep);
             let call = CallId::of(called, method);
             let wait = Wait { lock: 1, class, call, ..Wait::new(WaitKind::Blocking) };
             let recording = recording.thread("worker", 8, serves(wait)).build();

@@ -55,7 +55,7 @@ pub(super) enum Rest {
     Here,
     /// The thread waited again and again at another place, and not half as long at this one.
     Elsewhere,
-    /// All of its waits there, of several, before and after, took half as long or longer.
+    /// The thread waited there several times, before or after, and never less than half as long.
     Always,
     /// The thread waited too seldom.
     Unknown,

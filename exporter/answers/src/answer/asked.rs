@@ -197,22 +197,12 @@ pub fn keeps_alive(main: &Thread) -> bool {
 
 /// True for a daemon that sleeps: one that only does so again and again ends no wait of others.
 pub fn ticks(thread: &Thread) -> bool {
-    thread.daemon && thread_activity(thread) == Activity::Of(CauseId::Sleep)
+    thread.daemon && waits_for(thread, CauseId::Sleep)
 }
 
-/// True for a thread that waits for the other side of a connection.
-pub fn reads_a_connection(thread: &Thread) -> bool {
-    thread_activity(thread) == Activity::Of(CauseId::NetworkIo)
-}
-
-/// True for a thread that waits for its user.
-pub fn reads_the_console(thread: &Thread) -> bool {
-    thread_activity(thread) == Activity::Of(CauseId::ConsoleRead)
-}
-
-/// True for a thread that waits for another program, or for what that writes.
-pub fn waits_for_a_program(thread: &Thread) -> bool {
-    thread_activity(thread) == Activity::Of(CauseId::ProcessWait)
+/// True for a thread whose stack says that it waits for this: a connection, its user or another program, for example.
+pub fn waits_for(thread: &Thread, cause: CauseId) -> bool {
+    thread_activity(thread) == Activity::Of(cause)
 }
 
 /// True for a worker of the JDK's pools, or of a timer, that sleeps in what it was given.
