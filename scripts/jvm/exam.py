@@ -191,10 +191,13 @@ def answer_of(text):
     document = json.loads(text)
     pages = document.get("reports") or document.get("files") or [document]
     page = next((page for page in pages if page["answer"]["verdict"] not in NO_HANG), pages[0])
-    answer = page["answer"]
+    # A page without a hang answers for the thread that hung if the end of its wait was due.
+    hung = page["answer"]["verdict"] not in NO_HANG
+    answer = page["answer"] if hung or not page.get("if_due") else page["if_due"]
     root = answer["root"] or {}
     return {
-        "hung": answer["verdict"] not in NO_HANG,
+        "hung": hung or answer is not page["answer"],
+        "if_due": answer is not page["answer"],
         "cause": answer["cause"]["id"],
         "confidence": answer["cause"]["confidence"],
         "thread": (answer.get("thread") or {}).get("name"),
@@ -229,6 +232,7 @@ def attached(printed):
         "root": root.group(1) if root else None,
         "mostly": mostly.group(1) if mostly else None,
         "owner_in": owner.group(1) if owner else None,
+        "if_due": "unless this wait was to end" in printed,
         "says_why": bool(unseen) or "unless this wait was to end" in printed,
     }
 
@@ -325,23 +329,28 @@ class Examined:
             file.writelines(run.lines)
 
     def grade(self, way):
-        """right, vague (the cause without thread or root), unknown, wrong, missed; of a healthy program right or hung."""
+        """right, if due (right if the wait was to end, which the page leaves open), vague (the cause without thread or root), unknown,
+        wrong, missed; of a healthy program right or hung."""
         answer = self.answers.get(way)
         if answer is None or "error" in answer:
             return "failed"
         if not self.label.hangs:
             # A dump of a moment cannot know that nothing hangs: without certainty it claims nothing.
-            claims = answer["hung"] and (way == "recording" or answer["confidence"] == "high")
+            claims = answer["hung"] and not answer.get("if_due") and (way == "recording" or answer["confidence"] == "high")
             return "hung" if claims and answer["cause"] != "idle" else "right"
         if not answer["hung"]:
             return "missed"
+        if answer.get("if_due"):
+            return "if due" if answer["cause"] in self.causes_of(way) and self.names_place(answer) else "missed"
         if answer["cause"] == "unknown":
             return "unknown"
-        # No dump has a coroutine that is suspended.
-        of_dump = {"run-blocking"} if way != "recording" and self.label["suspended"] else set()
-        if answer["cause"] not in self.label.causes | of_dump:
+        if answer["cause"] not in self.causes_of(way):
             return "wrong"
         return "right" if self.names_place(answer) else "vague"
+
+    def causes_of(self, way):
+        # No dump has a coroutine that is suspended.
+        return self.label.causes | ({"run-blocking"} if way != "recording" and self.label["suspended"] else set())
 
     def agree(self):
         """Whether all ways give one cause; `says_why` if they do but for those that say what they cannot see."""
@@ -401,8 +410,8 @@ def compile_into(classes, labels, home):
 def table(done):
     hangs = [each for each in done if each.label.hangs]
     healthy = [each for each in done if not each.label.hangs]
-    grades = ("right", "vague", "unknown", "wrong", "missed", "failed")
-    lines = [f"| {len(hangs)} hangs | " + " | ".join(grades) + " | wrong, high | healthy called hung |", "| --- |" + " ---: |" * 8]
+    grades = ("right", "if due", "vague", "unknown", "wrong", "missed", "failed")
+    lines = [f"| {len(hangs)} hangs | " + " | ".join(grades) + " | wrong, high | healthy called hung |", "| --- |" + " ---: |" * 9]
     for way in WAYS:
         count = collections.Counter(each.grade(way) for each in hangs)
         high = sum(each.grade(way) == "wrong" and each.answers[way]["confidence"] == "high" for each in hangs)
@@ -448,7 +457,7 @@ def main():
                 if sys.stderr.isatty():
                     print(f"\r{len(done)} of {len(able)}", end="", file=sys.stderr)
                 for way, grade in grades.items():
-                    if grade != "right" and way in each.answers:
+                    if grade not in ("right", "if due") and way in each.answers:
                         print(f"{each.label.family}/{each.label.name} {way}: {grade}: {json.dumps(each.answers.get(way))} {each.note}", flush=True)
         print("\n" + table(done))
 

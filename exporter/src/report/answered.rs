@@ -38,12 +38,14 @@ pub(super) struct Answered {
     pub(super) answer: Answer,
     /// Without a hang, the answer of the dump with which an attachment began, if its thread may have hung.
     pub(super) at_start: Option<Answer>,
+    /// Without a hang, the answer about what was taken for idle, if the end of that wait was due: without confidence.
+    pub(super) if_due: Option<Answer>,
     pub(super) native: NativeReport,
     pub(super) preference_writes: Option<PreferenceWrites>,
 }
 
 impl Answered {
-    pub(super) fn of(sources: &Sources<'_>, question: &Question<'_>) -> Result<Self, ReadError> {
+    pub(super) fn of<'a>(sources: &Sources<'a>, question: &Question<'a>) -> Result<Self, ReadError> {
         let native = NativeReport::of(sources);
         let mut hang = hang(sources, question)?;
         let mut observed = observed(sources, question, hang.as_ref())?;
@@ -94,7 +96,11 @@ impl Answered {
             Conclusion::NoHang => at_start(sources),
             _ => None,
         };
-        Ok(Self { hang, observed, answer, at_start, native, preference_writes })
+        let if_due = match answer.conclusion {
+            Conclusion::NoHang => if_due(sources, question)?,
+            _ => None,
+        };
+        Ok(Self { hang, observed, answer, at_start, if_due, native, preference_writes })
     }
 }
 
@@ -203,6 +209,14 @@ fn at_start(sources: &Sources<'_>) -> Option<Answer> {
         answer.cause.confidence = Confidence::Low;
         answer
     })
+}
+
+/// The answer about what was taken for idle, without confidence.
+fn if_due<'a>(sources: &Sources<'a>, question: &Question<'a>) -> Result<Option<Answer>, ReadError> {
+    let Some(question) = question.if_due(sources)? else { return Ok(None) };
+    let mut answer = Answered::of(sources, &question)?.answer;
+    answer.cause.confidence = Confidence::Low;
+    Ok(Some(answer))
 }
 
 /// Returns true if one of these threads has recorded something since then.

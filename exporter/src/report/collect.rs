@@ -161,7 +161,7 @@ fn answered<'a>(
 fn assembled(sources: &Sources<'_>, question: Question<'_>, answered: Answered) -> Result<Report, ReadError> {
     let Sources { facts, names, survey, .. } = *sources;
     let Question { walk, at, end, idle, .. } = question;
-    let Answered { hang, mut answer, at_start, observed, native, preference_writes } = answered;
+    let Answered { hang, mut answer, at_start, if_due, observed, native, preference_writes } = answered;
     let (recording, incidents) = (facts.recording, &facts.incidents);
     let (header, threads) = (recording.header(), recording.threads());
     let first = threads.iter().map(Thread::first_time).filter(|t| *t > 0).min().unwrap_or(end);
@@ -197,7 +197,8 @@ fn assembled(sources: &Sources<'_>, question: Question<'_>, answered: Answered) 
         cause: has_question.then(|| answer.cause.clone()),
         answer,
         at_start,
-        idle: idle.filter(|_| !has_question),
+        idle: idle.map(|(_, idle)| idle).filter(|_| !has_question),
+        if_due: if_due.filter(|_| !has_question),
         native,
         device: observed.share,
         start_split: start_split(facts, names, &facts.sections.starts)?,

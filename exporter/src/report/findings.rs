@@ -62,8 +62,10 @@ pub struct Report {
     pub answer: Answer,
     /// Of an attachment's recording without a hang: the answer of the thread dump with which it began, without confidence.
     pub at_start: Option<Answer>,
-    /// Of a program without a hang: the longest stretch of a thread that was taken for idle.
+    /// Of a program without a hang: the stretch of a thread that was taken for idle and would be the hang if its end was due.
     pub idle: Option<Idle>,
+    /// The answer about that one, without confidence.
+    pub if_due: Option<Answer>,
     /// Its cause, if main hung or the system requested a dump.
     pub cause: Option<Cause>,
     /// Of a message storm, who posted most of the messages, if steps of concurrent work were recorded.

@@ -1,5 +1,5 @@
-//! The longest stretch of a thread without progress that was taken for idle. No page calls it a hang; since nothing proves
-//! that, it is said.
+//! A stretch of a thread without progress that was taken for idle. No page calls it a hang; since nothing proves that, it is
+//! said.
 
 use serde::Serialize;
 

@@ -74,9 +74,11 @@ struct Report<'a> {
     answer: AnswerJson<'a>,
     /// Of an attachment's recording without a hang: the answer of the thread dump with which it began, with low confidence.
     at_start: Option<AnswerJson<'a>>,
-    /// Of a program without a hang: the longest stretch of a thread without progress, which was taken for idle. A hang, if the
+    /// Of a program without a hang: the stretch of a thread without progress that was taken for idle, and would be the hang if the
     /// end of its wait was due.
     idle: Option<&'a Idle>,
+    /// The answer about the idle thread if the end of its wait was due, with low confidence.
+    if_due: Option<AnswerJson<'a>>,
     /// The worst hang of the main thread.
     hang: Option<Hang<'a>>,
     /// Of a message storm, the place that posted most of the messages, if steps of concurrent work were recorded.
@@ -155,6 +157,7 @@ impl<'a> Report<'a> {
             hung: report.hung(),
             answer: AnswerJson::new(&report.answer, report.headline()),
             idle: report.idle.as_ref(),
+            if_due: report.if_due.as_ref().map(|answer| AnswerJson::new(answer, answer.headline())),
             at_start: report.at_start.as_ref().map(|answer| AnswerJson::new(answer, answer.headline())),
             hang: report.hang.as_ref().map(Hang::from),
             posters: report.posters.as_ref(),

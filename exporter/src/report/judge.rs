@@ -7,11 +7,11 @@ use std::cmp::Reverse;
 
 use answers::answer::{
     CauseId, Claim, Claims, Due, FrameView, SystemShare, due_to_dumped, due_to_recorded, has_waited_anew,
-    is_ending, is_own, keeps_alive, of_recorded, seen, ticks, waits_for,
+    is_ending, is_own, is_schedule, keeps_alive, of_recorded, seen, ticks, waits_for,
 };
 use answers::dump::{self, LockKind, LockLine, Section};
 use answers::waited::Waited;
-use trace_format::event::{Wait, WaitKind, types};
+use trace_format::event::{CallId, Wait, WaitKind, types};
 use trace_format::{ReadError, Thread};
 
 use super::WhyCause;
@@ -94,13 +94,15 @@ impl Judge<'_, '_> {
         // A thread that runs no code of the program waits for one that does.
         let is_of_jdk = !thread.main && place.is_some() && of_dump.is_none();
         let is_as_ever = self.is_answered_late(thread, stretch, dumped, of_dump)
-            || self.is_by_design(thread, stretch, dumped);
+            || self.is_by_design(thread, stretch, dumped)
+            || self.is_served_beside(thread, stretch)?;
         if is_of_jdk || is_of_library && stretch.sign == Sign::LongCall || is_as_ever {
             return Ok(None);
         }
         let by_dump = |says: fn(&Claims<'_>, &dump::Thread) -> bool| {
             place.is_some_and(|(dump, dumped)| says(dump, dumped))
         };
+        let is_in_work = stretch.rest == Rest::Elsewhere || of_dump == Some(Claim::WaitsInTask);
         let waits_deep = || of_dump == Some(Claim::MainWaits) && dumped.is_some_and(waits_without_limit);
         let alone = |counts: &dyn Fn(&Thread, Option<&dump::Thread>) -> bool| {
             let since = self.alone_since(thread, stretch, counts)?;
@@ -127,6 +129,7 @@ impl Judge<'_, '_> {
             Due::Nothing => Ok(None),
             Due::Unknown if is_of_library || self.waited_for_the_end(stretch) => Ok(None),
             Due::Unknown if !is_joined && !thread.main && stretch.rests() => Ok(None),
+            Due::Unknown if !thread.main && waits_for_an_end(stretch) && is_in_work => judged(owed),
             Due::Unknown | Due::Result if self.usual.is_unusual(stretch) => judged(owed),
             Due::Unknown if !thread.main && !is_joined && self.is_left_alone(thread, stretch)? => {
                 judged(Claim::Waits)
@@ -134,6 +137,12 @@ impl Judge<'_, '_> {
             Due::Unknown if !thread.main && !is_joined => Ok(None),
             Due::Unknown | Due::Result if by_dump(|dump, dumped| dump.section.serves_beside(dumped)) => {
                 Ok(None)
+            }
+            Due::Result if let Some(since) = self.locked_out_since(thread, stretch)? => {
+                Ok(Some(Judged { claim: owed, since: since.max(stretch.since), daemon }))
+            }
+            Due::Result if let Some(since) = self.workers_ended(thread, stretch, of_dump)? => {
+                Ok(Some(Judged { claim: owed, since, daemon }))
             }
             Due::Unknown | Due::Result => {
                 // A daemon that only sleeps again and again ends no wait of a main that is deep in its work.
@@ -219,14 +228,35 @@ impl Judge<'_, '_> {
         of_dump: Option<Claim>,
     ) -> bool {
         // A task of a timer is none, although it is the outermost call.
+        let cause = self.cause(stretch);
         let is_purpose =
             || stretch.task.is_some_and(|(_, begun)| begun.saturating_sub(thread.started) < BESIDE);
         let is_loop = of_dump == Some(Claim::Loops) && (stretch.ended || is_purpose());
         let is_late = stretch.rest == Rest::Always || is_loop;
-        let cause = CauseId::NetworkIo;
-        let reads =
-            self.cause(stretch) == Some(cause) || dumped.is_some_and(|dumped| waits_for(dumped, cause));
+        let network = CauseId::NetworkIo;
+        let reads = cause == Some(network) || dumped.is_some_and(|dumped| waits_for(dumped, network));
         !thread.main && is_late && reads
+    }
+
+    /// True for a thread that waits for a permit while others get one, as if permits were given at a rate.
+    fn is_served_beside(&self, thread: &Thread, stretch: &Stretch) -> Result<bool, ReadError> {
+        let Sign::Still(Some(wait)) = stretch.sign else { return Ok(false) };
+        if thread.main || self.cause(stretch) != Some(CauseId::PermitWait) {
+            return Ok(false);
+        }
+        let meanwhile = stretch.since + BESIDE..stretch.until.saturating_sub(BESIDE);
+        for other in self.sources.facts.recording.threads().iter().filter(|other| other.uid != thread.uid) {
+            let mut spans = self.sources.facts.spans(other);
+            while let Some((change, _)) = spans.change()? {
+                if let Change::Closed { payload: Some(Payload::Wait(its)), until, .. } = change
+                    && (its.kind, its.lock) == (wait.kind, wait.lock)
+                    && meanwhile.contains(&until)
+                {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// True for a wait that began with the program: main's for its user, and another thread's for a permit, as in a standby.
@@ -238,6 +268,12 @@ impl Judge<'_, '_> {
             false => cause == CauseId::PermitWait,
         };
         is_for_it && stretch.since.saturating_sub(main) < BESIDE
+    }
+
+    /// The time since which the coroutine that has to give the result waits for a lock or a permit of coroutines, ns.
+    fn locked_out_since(&self, thread: &Thread, stretch: &Stretch) -> Result<Option<u64>, ReadError> {
+        let chains = self.sources.chains(stretch.moment())?;
+        Ok(chains.why(thread)?.and_then(|why| chains.locked_out_since(&why)))
     }
 
     /// True if all that could end the thread's wait is over, by the recorded steps of concurrent work.
@@ -288,10 +324,24 @@ impl Judge<'_, '_> {
         of_recorded(self.waited(wait)) == CauseId::LockWait
     }
 
-    /// True for a thread of the program that a page may call idle, because its stretch is no hang.
-    pub(super) fn is_idle(&self, thread: &Thread, stretch: &Stretch) -> bool {
-        let is_still = matches!(stretch.sign, Sign::Still(_));
-        is_still && (thread.main || self.is_in_program(stretch, self.dumped(thread, stretch)))
+    /// The claim of a stretch that is no hang if its end was due after all, and whether its thread is a daemon; `None` for a
+    /// thread that is not the program's.
+    pub(super) fn if_due(
+        &self,
+        thread: &Thread,
+        stretch: &Stretch,
+    ) -> Result<Option<(Claim, bool)>, ReadError> {
+        let place = self.dumped(thread, stretch);
+        if !matches!(stretch.sign, Sign::Still(_)) || !thread.main && !self.is_in_program(stretch, place) {
+            return Ok(None);
+        }
+        let dumped = place.map(|(_, dumped)| dumped);
+        let of_dump = place.and_then(|(dump, dumped)| dump.claim(dumped));
+        let claim = match self.due(thread, stretch, dumped)? {
+            Due::Nothing => Claim::Idle(Reverse(0)),
+            _ => self.owed(thread, stretch, of_dump, self.is_joined(thread, place)),
+        };
+        Ok(Some((claim, dumped.is_some_and(|dumped| dumped.daemon))))
     }
 
     pub(super) fn idle_thread(&self, thread: &Thread, stretch: &Stretch) -> Idle {
@@ -318,6 +368,28 @@ impl Judge<'_, '_> {
             }
         }
         Ok(since)
+    }
+
+    /// The time at which the last of those threads ended its work that are no schedule of daemons, which goes on beside it; `None`
+    /// if main does not wait for a result deep in its work, or nobody else worked.
+    fn workers_ended(
+        &self,
+        thread: &Thread,
+        stretch: &Stretch,
+        of_dump: Option<Claim>,
+    ) -> Result<Option<u64>, ReadError> {
+        let mut names = stretch.calls.iter().flatten().map(|(method, _)| self.sources.names.method(*method));
+        // A main without arguments is called by one that the compiler adds.
+        let is_deep = names.next().is_some_and(|inner| names.any(|outer| outer != inner));
+        if of_dump != Some(Claim::MainsResult) || !is_deep {
+            return Ok(None);
+        }
+        let works = |other: &Thread, its: Option<&dump::Thread>| !other.main && !its.is_some_and(is_schedule);
+        let since = self.alone_since(thread, stretch, &works)?;
+        // In `runBlocking` main itself goes on with coroutines.
+        let came_on = self.cause(stretch) == Some(CauseId::RunBlocking)
+            && stretch.calls[0].is_some_and(|(_, begun)| stretch.since.saturating_sub(begun) > BESIDE);
+        Ok((came_on || since > stretch.since).then_some(since))
     }
 
     /// True if main waits, deeper than in the method that the program began with, for the end of a thread that began long
@@ -479,6 +551,12 @@ impl Judge<'_, '_> {
         }
         Ok(last)
     }
+}
+
+/// True for a wait for the end of a thread or of a phase: none of them is a wait for work.
+fn waits_for_an_end(stretch: &Stretch) -> bool {
+    let latch = CallId::of("java.util.concurrent.CountDownLatch", "await");
+    matches!(stretch.sign, Sign::Still(Some(wait)) if wait.kind == WaitKind::Join || wait.call == latch)
 }
 
 fn waits_for_a_program(dumped: &dump::Thread) -> bool {

@@ -43,6 +43,13 @@ pub(super) enum Asked<'a> {
     Ended(EndedUnit),
 }
 
+impl Asked<'_> {
+    fn of(stretch: &Stretch) -> Self {
+        let Stretch { since, until, ended, .. } = *stretch;
+        if ended { Self::Ended(EndedUnit { since, until }) } else { Self::Open(since) }
+    }
+}
+
 /// A thread, as it was read, and the stretch of its time that is asked about.
 pub(super) struct Question<'a> {
     /// `None` if main was not recorded.
@@ -54,8 +61,8 @@ pub(super) struct Question<'a> {
     pub(super) at: Option<u64>,
     /// The last moment of the recording.
     pub(super) end: u64,
-    /// The longest stretch of a thread that was taken for idle, if threads without messages were asked about.
-    pub(super) idle: Option<Idle>,
+    /// The stall that was taken for idle, if threads without messages were asked about.
+    pub(super) idle: Option<(Stall<'a>, Idle)>,
     /// True if a dump has the thread computing in that stretch: a wait around it is none.
     pub(super) computes: bool,
 }
@@ -63,7 +70,7 @@ pub(super) struct Question<'a> {
 impl<'a> Question<'a> {
     /// The question about a recording; `walk` is the one over main ([`walk_of`]).
     pub(super) fn of(sources: &Sources<'a>, mut walk: Walk<'a>, wanted: Wanted) -> Result<Self, ReadError> {
-        let Sources { facts, names, survey, .. } = *sources;
+        let Sources { facts, survey, .. } = *sources;
         let anr = worst(&facts.incidents.anrs);
         let end = end_of(facts, survey);
         let at = asked_at(&facts.incidents);
@@ -81,9 +88,8 @@ impl<'a> Question<'a> {
         }
         // Without messages, not only main may hang.
         let (stall, idle) = if walk.has_messages() { (None, None) } else { Stall::of(sources, end)? };
-        let asked = match (stall.map(|stall| stall.stretch), wanted) {
-            (Some(Stretch { since, ended: false, .. }), _) => Some(Asked::Open(since)),
-            (Some(Stretch { since, until, .. }), _) => Some(Asked::Ended(EndedUnit { since, until })),
+        let asked = match (stall, wanted) {
+            (Some(stall), _) => Some(Asked::of(&stall.stretch)),
             (None, _) if open_at_end(&walk, end).is_some() => open_at_end(&walk, end).map(Asked::Open),
             (None, Wanted::Worst) => walk.longest(MIN_ENDED_HANG).map(Asked::Ended),
             (None, Wanted::Latest(latest)) => latest.map(Asked::Ended),
@@ -93,19 +99,39 @@ impl<'a> Question<'a> {
             _ => true,
         });
         let thread = stall.map(|stall| stall.thread).or(main);
-        let ended = match asked {
-            Some(Asked::Ended(ended)) => Some(ended),
-            _ => None,
-        };
-        if let Some(thread) = thread.filter(|_| ended.is_some() || stall.is_some()) {
+        let is_ended = matches!(asked, Some(Asked::Ended(_)));
+        if let Some(thread) = thread.filter(|_| is_ended || stall.is_some()) {
             // Only known now: read the thread again, for what it was in then.
-            walk = Walk::new(facts, names);
-            (walk.at, walk.requested_at) = (at, ended.map(middle));
-            walk.run(thread)?;
+            walk = walk_again(sources, thread, asked, at)?;
         }
         let computes = stall.is_some_and(|stall| stall.stretch.sign == Sign::Computing);
         Ok(Self { thread, asked, walk, at, end, idle, computes })
     }
+
+    /// The question about what this one takes for idle, as if the end of its wait was due; `None` if nothing was.
+    pub(super) fn if_due(&self, sources: &Sources<'a>) -> Result<Option<Self>, ReadError> {
+        let Some((Stall { thread, stretch }, _)) = self.idle else { return Ok(None) };
+        let (asked, at, end) = (Some(Asked::of(&stretch)), self.at, self.end);
+        let walk = walk_again(sources, thread, asked, at)?;
+        Ok(Some(Self { thread: Some(thread), asked, walk, at, end, idle: None, computes: false }))
+    }
+}
+
+/// A walk over a thread that notes what it was in when it was asked about.
+fn walk_again<'a>(
+    sources: &Sources<'a>,
+    thread: &'a Thread,
+    asked: Option<Asked<'a>>,
+    at: Option<u64>,
+) -> Result<Walk<'a>, ReadError> {
+    let mut walk = Walk::new(sources.facts, sources.names);
+    walk.at = at;
+    walk.requested_at = match asked {
+        Some(Asked::Ended(ended)) => Some(middle(ended)),
+        _ => None,
+    };
+    walk.run(thread)?;
+    Ok(walk)
 }
 
 /// The last ANR or, without one, the first signal that was another process's.

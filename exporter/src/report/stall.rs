@@ -40,8 +40,8 @@ pub(super) struct Stall<'t> {
 /// The least is asked about: by its claim, open at the end before ended, a daemon, which serves others, last, the longest first.
 type Order = (Claim, bool, bool, Reverse<u64>);
 
-/// The strongest stall, and the longest stretch that was taken for idle.
-pub(super) type Found<'t> = (Option<Stall<'t>>, Option<Idle>);
+/// The strongest stall, and the strongest of the stretches that were taken for idle.
+pub(super) type Found<'t> = (Option<Stall<'t>>, Option<(Stall<'t>, Idle)>);
 
 impl<'t> Stall<'t> {
     /// The question of a program whose recording ends at `end`; no stall if nothing hung.
@@ -53,7 +53,7 @@ impl<'t> Stall<'t> {
         let claims = dumps.iter().filter_map(|(at, dump)| Some((*at, dump.answer()?.claims()))).collect();
         let judge = Judge { sources, claims, usual: &usual, mains, end };
         let mut best: Option<(Order, Self)> = None;
-        let mut idle: Option<(&Thread, Stretch)> = None;
+        let mut idle: Option<(Order, Self)> = None;
         for &(thread, ref found) in &all {
             let mut known: Vec<Stretch> = Vec::new();
             for &stretch in found {
@@ -63,28 +63,24 @@ impl<'t> Stall<'t> {
                 if sign == Sign::LongCall && known.iter().any(is_known) {
                     continue;
                 }
-                let Some(Judged { claim, since, daemon }) = judge.claim(thread, &stretch)? else {
+                let judged = judge.claim(thread, &stretch)?;
+                let judged = judged.filter(|judged| until.saturating_sub(judged.since) >= MIN_ENDED_HANG);
+                let Some(Judged { claim, since, daemon }) = judged else {
                     if !thread.main && stretch.rests() {
                         known.push(stretch);
                     }
-                    if idle.is_none_or(|(_, longest)| longest.took() < stretch.took())
-                        && judge.is_idle(thread, &stretch)
-                    {
-                        idle = Some((thread, stretch));
+                    if let Some((claim, daemon)) = judge.if_due(thread, &stretch)? {
+                        let order = (claim, ended, daemon, Reverse(stretch.took()));
+                        keep_first(&mut idle, order, Self { thread, stretch });
                     }
                     continue;
                 };
-                if until.saturating_sub(since) < MIN_ENDED_HANG {
-                    continue;
-                }
                 known.push(stretch);
                 let order = (claim, ended, daemon, Reverse(until - since));
-                if best.as_ref().is_none_or(|(known, _)| order < *known) {
-                    best = Some((order, Self { thread, stretch: Stretch { since, ..stretch } }));
-                }
+                keep_first(&mut best, order, Self { thread, stretch: Stretch { since, ..stretch } });
             }
         }
-        let idle = idle.map(|(thread, stretch)| judge.idle_thread(thread, &stretch));
+        let idle = idle.map(|(_, stall)| (stall, judge.idle_thread(stall.thread, &stall.stretch)));
         let best = best.map(|(_, stall)| stall.holder(sources, &all)).transpose()?;
         Ok((best, idle))
     }
@@ -102,6 +98,12 @@ impl<'t> Stall<'t> {
         let at_that_time = found.iter().filter(|stretch| (stretch.since..=stretch.until).contains(&moment));
         let innermost = at_that_time.min_by_key(|stretch| stretch.took());
         Ok(innermost.map_or(self, |stretch| Self { thread, stretch: *stretch }))
+    }
+}
+
+fn keep_first<'t>(best: &mut Option<(Order, Stall<'t>)>, order: Order, stall: Stall<'t>) {
+    if best.as_ref().is_none_or(|(known, _)| order < *known) {
+        *best = Some((order, stall));
     }
 }
 
@@ -143,6 +145,7 @@ mod tests {
     use trace_format::section::SectionKind;
     use trace_format::sections::timed;
     use trace_format::synth::{RecordingBuilder, ThreadBuilder};
+    use trace_format::verdict::Confidence;
     use trace_format::{Event, Recording};
 
     use crate::MethodMap;
@@ -346,6 +349,29 @@ mod tests {
     }
 
     #[test]
+    fn threads_that_come_on_and_then_wait_for_an_end_hang() {
+        let asleep = |main: &mut ThreadBuilder| {
+            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
+        };
+        let joins = |kind: WaitKind, beats: u64| {
+            move |worker: &mut ThreadBuilder| {
+                worker.enter(S, 3);
+                (2..2 + beats).for_each(|second| {
+                    worker.event(second * S, wait(WaitKind::Sleep)).event(second * S + S / 2, Event::WaitEnd);
+                });
+                worker
+                    .enter(12 * S, 4)
+                    .event(12 * S, wait(kind))
+                    .event(20 * S, Event::WaitEnd)
+                    .exit(20 * S, 4);
+            }
+        };
+        assert_eq!(hung(&report(asleep, joins(WaitKind::Join, 9))), Some(("worker", 12, 20)));
+        assert_eq!(hung(&report(asleep, joins(WaitKind::ObjectWait, 9))), None, "it may wait for work");
+        assert_eq!(hung(&report(asleep, joins(WaitKind::Join, 2))), None, "it may be there to join");
+    }
+
+    #[test]
     fn main_that_gets_no_processor_hangs() {
         let found = |waited: u64| {
             let usage = move |ran: u64, waited: u64| {
@@ -412,6 +438,88 @@ mod tests {
         };
         assert_eq!(hung(&report(asleep, stands_by(S + S / 2))), None);
         assert_eq!(hung(&report(asleep, stands_by(5 * S))), Some(("worker", 5, 40)));
+    }
+
+    #[test]
+    fn permits_that_others_get_meanwhile_come_at_a_rate() {
+        let asleep = |main: &mut ThreadBuilder| {
+            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
+        };
+        let waits = |lock: u64, since: u64, until: u64| {
+            move |worker: &mut ThreadBuilder| {
+                let call = CallId::of("java.util.concurrent.Semaphore", "acquire");
+                let begin = Event::WaitBegin(Wait { call, lock, ..Wait::new(WaitKind::Park) });
+                worker.enter(S, 3).event(since, begin).event(until, Event::WaitEnd);
+            }
+        };
+        let found = |of_other: u64, until: u64| {
+            let recording = program("Shop").main("main", asleep);
+            let recording = recording.thread("one", 8, waits(1, 10 * S, 20 * S));
+            hung(&built(recording.thread("two", 9, waits(of_other, 12 * S, until)))).is_some()
+        };
+        assert!(!found(1, 15 * S));
+        assert!(found(2, 15 * S), "another semaphore");
+        assert!(found(1, 20 * S), "at the same time");
+    }
+
+    #[test]
+    fn main_that_waits_for_a_result_hangs_if_only_a_schedule_goes_on() {
+        let parked = "waiting on condition\n   java.lang.Thread.State: WAITING (parking)\n\tat jdk.internal.misc.Unsafe.park(Native Method)\n";
+        let dump = format!(
+            "Full thread dump by anrscope:\n\n\"main\" #1 prio=5 tid=0x0000000000000001 nid=0x7 {parked}\
+             \tat java.util.concurrent.CompletableFuture.get(CompletableFuture.java:3)\n\tat Shop.load(Shop.java:5)\n\tat Shop.main(Shop.java:3)\n\n\
+             \"tick\" #3 daemon prio=5 tid=0x0000000000000003 nid=0x9 {parked}\
+             \tat java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue.take(ScheduledThreadPoolExecutor.java:9)\n\tat Shop.tick(Shop.java:9)\n\n"
+        );
+        let found = |worked_until: u64, deep: bool| {
+            let recording =
+                program("Shop").section(SectionKind::DumpText, &timed::encode(30 * S, dump.as_bytes()));
+            let call = CallId::of("java.util.concurrent.CompletableFuture", "get");
+            let recording = recording.main("main", |main| {
+                main.enter(S, 1);
+                if deep {
+                    main.enter(2 * S, 2);
+                }
+                main.event(3 * S, Event::WaitBegin(Wait { call, lock: 1, ..Wait::new(WaitKind::Park) }));
+            });
+            let recording = recording.thread("tick", 9, |tick| rounds(tick, 2));
+            let recording = recording.thread("worker", 8, |worker| {
+                (2..worked_until).for_each(|second| {
+                    worker.enter(second * S, 4).exit(second * S + S / 2, 4);
+                });
+            });
+            let report = built(recording);
+            hung(&report).map(|(_, since, until)| (since, until))
+        };
+        assert_eq!(found(10, true), Some((9, 40)));
+        assert_eq!(found(10, false), None, "it may keep the program alive");
+        assert_eq!(found(40, true), None, "the worker works");
+        assert_eq!(found(3, true), None, "the schedule may give the result");
+    }
+
+    #[test]
+    fn pages_without_a_hang_answer_for_what_may_have_been_due() {
+        let asleep = |main: &mut ThreadBuilder| {
+            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
+        };
+        let waits = |worker: &mut ThreadBuilder| {
+            worker.enter(S, 3).event(20 * S, wait(WaitKind::ObjectWait));
+        };
+        let found = report(asleep, waits);
+        assert_eq!(found.answer.conclusion, Conclusion::NoHang);
+        let (idle, answer) = (found.idle.unwrap(), found.if_due.unwrap());
+        assert_eq!(
+            (idle.thread.as_str(), answer.thread.name.as_str()),
+            ("worker", "worker"),
+            "not main's sleep"
+        );
+        assert_eq!((answer.cause.id, answer.cause.confidence), (CauseId::ObjectWait, Confidence::Low));
+        assert_eq!(report(asleep, |_| {}).idle.unwrap().thread, "main");
+        let hangs = |main: &mut ThreadBuilder| {
+            main.enter(S, 1).event(2 * S, wait(WaitKind::Monitor));
+        };
+        let found = report(hangs, waits);
+        assert_eq!((found.idle, found.if_due), (None, None));
     }
 
     #[test]

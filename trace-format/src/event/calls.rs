@@ -195,6 +195,9 @@ const CALLS: &[&str] = calls! {
         "blockingSubscribe";
     "io.reactivex.Flowable": "blockingFirst" "blockingLast" "blockingSingle" "blockingForEach"
         "blockingSubscribe";
+    "java.io.DataInputStream": "readFully" "readUTF";
+    "java.io.ObjectInputStream": "readObject";
+    "java.util.Scanner": "hasNextLine" "nextLine";
 };
 
 #[cfg(test)]

@@ -21,6 +21,7 @@
 //! | `unsafe_access` | `sun.misc.Unsafe` in a JVM that warns of it |
 //! | `threads` | threads of a JVM that runs already |
 //! | `thread_dump` | a dump of all threads in HotSpot's form |
+//! | [`connections`] | whether the connections of a process end in it |
 //! | `pipes` | whether what threads read is other programs' output |
 //! | `stuck_threads` | which threads do not go on, from samples of their stacks |
 //! | `agent` | its state, and what it does with a class |
@@ -37,6 +38,7 @@ mod attached;
 pub mod client;
 mod client_watch;
 mod code_source;
+pub mod connections;
 mod contended;
 mod entry;
 mod environment;

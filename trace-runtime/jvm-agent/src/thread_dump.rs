@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Full thread dump by anrscope:
+//! All connections of this process end in it.
 //! Unchanged for 4.1 s: thread #1
 //! Computing for 4.0 s in app.Plan.run: thread #15
 //! 4 of 5 samples of thread #15: app.Plan.step < app.Plan.run
@@ -26,10 +27,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use jni::sys::{jint, jlong, jobject};
 
+use crate::connections;
 use crate::environment::{Environment, Failed, Line, MethodId, Stack, ThreadInfo};
 use crate::java::{Field, Global, Java};
 use crate::jvmti::{Capabilities, capability, thread_state};
@@ -201,6 +204,9 @@ impl Dumper {
         }
         if occasion.at_exit {
             text.line("Taken while the program ends.");
+        }
+        if connections::end_in(Path::new("/proc/self")) {
+            text.line(connections::LINE.trim_end());
         }
         if locks.cut {
             text.line("Some locks were left out: there was no time for them.");
@@ -548,7 +554,6 @@ impl Text {
 mod tests {
     use super::*;
     use answers::dump::{Dump, LockKind, Place};
-    use std::path::Path;
 
     fn thread<'a>(number: jlong, name: &str, state: jint, frames: &'a [String]) -> Thread<'a> {
         let info = ThreadInfo { name: name.to_owned(), priority: 5, daemon: number > 1 };
@@ -570,6 +575,7 @@ mod tests {
         let samples = samples.map(|methods| methods.map(str::to_owned).to_vec());
         text.stuck(&Stuck { thread: 14, ns: 5_000_000_000, samples: Vec::new() }, &samples);
         text.line("Taken while the program ends.");
+        text.line(connections::LINE.trim_end());
         let main = Thread { lock: Some(&line), ..thread(1, "main", 1 | thread_state::BLOCKED, &frames) };
         assert!(text.thread(&main));
         let parked = format!("\t- parking to wait for  {}\n", "<0x00000007> (a a.Sync)");
@@ -586,6 +592,7 @@ mod tests {
         assert_eq!(dump.warnings, Vec::<String>::new(), "{text}");
         let [section] = &dump.sections[..] else { panic!("{text}") };
         assert!(section.ended && section.threads.len() == 3, "{section:?}");
+        assert!(section.connects_to_itself);
         assert_eq!(section.facts.len(), 1, "only the title is a fact: {:?}", section.facts);
         let [_, spins] = &section.standing[..] else { panic!("{:?}", section.standing) };
         let read = spins.samples.iter().map(|sample| (sample.count, sample.methods.clone()));

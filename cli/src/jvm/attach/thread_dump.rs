@@ -11,6 +11,7 @@ use anyhow::Context;
 use exporter::Report;
 use exporter::profile::time;
 use jvm_agent::client::Target;
+use jvm_agent::connections;
 use trace_format::section::{self, SectionKind};
 use trace_format::sections::timed;
 use trace_format::verdict::Confidence;
@@ -29,13 +30,18 @@ pub(super) struct ThreadDump {
 }
 
 impl ThreadDump {
-    /// Asks the JVM for it.
+    /// Asks the JVM for it, and the kernel where the program's connections end.
     ///
     /// # Errors
     /// If it does not answer, or with something else.
     pub(super) fn take(target: &Target) -> anyhow::Result<Self> {
         let at = boottime();
-        let text = target.thread_dump()?;
+        let mut text = target.thread_dump()?;
+        let title = text.windows(2).position(|end| end == b":\n");
+        let process = PathBuf::from(format!("/proc/{}", target.pid()));
+        if let Some(title) = title.filter(|_| connections::end_in(&process)) {
+            text.splice(title + 2..title + 2, connections::LINE.bytes());
+        }
         let dump = Dump::read(Path::new("the thread dump"), text.as_slice())?;
         Ok(Self { at, text, dump })
     }

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::activity::{ANY, Activity, Calls, FrameView};
 use super::both_sides;
-use super::due::{Due, due_to_dumped};
+use super::due::{Due, due_to_dumped, runs_coroutines};
 use super::dumped_why::DumpedWhy;
 use super::id::CauseId;
 use super::own::{is_of_jdk, is_of_references};
@@ -79,7 +79,10 @@ impl Section {
             return self.main();
         }
         let claims = self.claims();
-        claims.asked().and_then(|asked| if is(claims.giver, asked) { claims.main } else { Some(asked) })
+        let of_main = |asked: &Thread| {
+            is(claims.giver, asked) && claims.main.is_some_and(|main| !waits_for(main, CauseId::NetworkIo))
+        };
+        claims.asked().and_then(|asked| if of_main(asked) { claims.main } else { Some(asked) })
     }
 
     pub(crate) fn is_of_hotspot(&self) -> bool {
@@ -112,20 +115,31 @@ impl Section {
         }
         let cyclic = graph.deadlocks.iter().flatten().copied().collect();
         let main = self.main();
-        let giver = main.and_then(|main| giver(self, main, &graph));
         let queues = Queue::all(self, &graph);
         let both_sides = both_sides::all(self);
-        Claims {
+        let giver = main.and_then(|main| giver(self, main, &graph));
+        let claims = Claims {
             section: self,
             graph,
             waiters,
             cyclic,
             main,
             joined: joined(self, main),
-            giver,
+            giver: None,
+            server: None,
             queues,
             both_sides,
-        }
+        };
+        let server = claims.server();
+        // Of a process that serves main, or who has to give its result, asks this process, as a rule.
+        let listens = || self.threads.iter().any(|thread| stack::seen(thread).any(accepts));
+        // One that only sleeps stands for another process.
+        let is_held_up = server.is_some_and(|server| due_to_dumped(server) != Due::Nothing);
+        let asks = |thread: &&Thread| {
+            is_held_up && waits_for(thread, CauseId::NetworkIo) && (self.connects_to_itself || listens())
+        };
+        let giver = if giver.or(main).as_ref().is_some_and(asks) { server } else { giver };
+        Claims { giver, server, ..claims }
     }
 
     /// True if another thread of the program waits for the console, a client or an event: a result may wait for the same. Or if
@@ -200,6 +214,11 @@ pub fn ticks(thread: &Thread) -> bool {
     thread.daemon && waits_for(thread, CauseId::Sleep)
 }
 
+/// True for a daemon that waits for the next time of a schedule.
+pub fn is_schedule(thread: &Thread) -> bool {
+    thread.daemon && (ticks(thread) || has_delayed_work(thread))
+}
+
 /// True for a thread whose stack says that it waits for this: a connection, its user or another program, for example.
 pub fn waits_for(thread: &Thread, cause: CauseId) -> bool {
     thread_activity(thread) == Activity::Of(cause)
@@ -226,6 +245,11 @@ fn waits_for_an_end(thread: &Thread) -> bool {
 fn has_delayed_work(thread: &Thread) -> bool {
     let class = "java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue";
     stack::seen(thread).any(|frame| matches!(frame, FrameView::Java { class: of, .. } if of == class))
+}
+
+/// True for a call that waits for clients.
+fn accepts(frame: FrameView<'_>) -> bool {
+    matches!(frame, FrameView::Java { class, method: "accept" | "run", .. } if class.contains("ServerSocket") || class == "sun.net.httpserver.ServerImpl$Dispatcher")
 }
 
 /// True for the frames of threads that each JVM has.
@@ -304,6 +328,8 @@ pub struct Claims<'a> {
     joined: Option<&'a Thread>,
     /// The thread that has to give the result that main waits for, and is held up itself.
     giver: Option<&'a Thread>,
+    /// The thread that has to answer what others ask through connections of the process to itself, and is held up.
+    server: Option<&'a Thread>,
     queues: Vec<Queue<'a>>,
     /// The threads that wait for each other at one object.
     both_sides: HashSet<u32>,
@@ -337,6 +363,21 @@ impl<'a> Claims<'a> {
             || DumpedWhy::of(self.section, thread, &self.graph).is_some_and(|why| why.found.is_some())
     }
 
+    /// True if the thread waits for an answer that another thread of its process has to give.
+    fn asks_itself(&self, thread: &Thread) -> bool {
+        self.section.connects_to_itself && self.server.is_some() && waits_for(thread, CauseId::NetworkIo)
+    }
+
+    /// The thread that is held up where the others ask it: of the program's threads that do not ask themselves the one with the
+    /// strongest claim.
+    fn server(&self) -> Option<&'a Thread> {
+        let is_server = |thread: &&Thread| !is(self.main, thread) && !waits_for(thread, CauseId::NetworkIo);
+        let others = self.section.threads.iter().filter(is_server);
+        let claims = others.filter_map(|thread| Some((self.claim(thread)?, thread)));
+        let strong = claims.filter(|(claim, _)| *claim <= Claim::SleepsInTask);
+        strong.min_by_key(|(claim, thread)| (*claim, thread.daemon)).map(|(_, thread)| thread)
+    }
+
     /// The claim of one of the threads.
     #[must_use]
     pub fn claim(&self, thread: &Thread) -> Option<Claim> {
@@ -351,7 +392,7 @@ impl<'a> Claims<'a> {
         if is(self.giver, thread) {
             return Some(Claim::MainBlocked);
         }
-        if is_main && self.giver.is_some() {
+        if is_main && self.giver.is_some() || !is_main && self.asks_itself(thread) {
             return Some(Claim::Idle(Reverse(depth)));
         }
         let main_reads = |queue: &Queue<'_>| self.main.is_some_and(|main| queue.is_reader(main));
@@ -453,15 +494,23 @@ fn computes(thread: &Thread, activity: Activity) -> bool {
 }
 
 /// The thread at the end of the chain of results that main waits for, if it is held up by something else: in a call that
-/// computes, for example, or in a wait for another program or for a result that no known thread has to give.
+/// computes, for example, or in a wait for another program or for a result that no known thread has to give. Of coroutines it is
+/// one that does not suspend.
 fn giver<'s>(section: &'s Section, main: &Thread, graph: &LockGraph) -> Option<&'s Thread> {
     if due_to_dumped(main) != Due::Result || waiters_of(main, graph) > 0 {
         return None;
     }
-    let why = DumpedWhy::of(section, main, graph).filter(|why| why.found.is_none() && !why.cycle)?;
-    let last = why.links.last().filter(|last| why.links.len() > 1 && last.inside.is_some())?;
-    let last = section.threads.iter().find(|thread| thread.sys_tid.or(thread.tid) == last.tid)?;
-    is_held_up(last, graph).then_some(last)
+    let by_chain = || {
+        let why = DumpedWhy::of(section, main, graph).filter(|why| why.found.is_none() && !why.cycle)?;
+        let last = why.links.last().filter(|last| why.links.len() > 1 && last.inside.is_some())?;
+        section.threads.iter().find(|thread| thread.sys_tid.or(thread.tid) == last.tid)
+    };
+    let is_held_up = |thread: &&Thread| is_held_up(thread, graph);
+    by_chain().filter(is_held_up).or_else(|| {
+        let keeps_others = |thread: &&Thread| !std::ptr::eq(*thread, main) && runs_coroutines(thread);
+        let awaits = waits_for(main, CauseId::RunBlocking);
+        section.threads.iter().filter(|_| awaits).filter(keeps_others).find(is_held_up)
+    })
 }
 
 fn is_held_up(thread: &Thread, graph: &LockGraph) -> bool {
@@ -640,6 +689,36 @@ mod tests {
         };
         assert!(serves(ENDS, NEXT_TICK) && serves(JOINS, NEXT_TICK) && serves(AWAITS_DEEPER, NEXT_TICK));
         assert!(!serves(ENDS, NO_WORK) && !serves(GETS, NEXT_TICK));
+    }
+
+    #[test]
+    fn who_asks_its_own_process_waits_for_the_thread_that_has_to_answer() {
+        const GETS_IN_A_LOOP: &str = "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.CompletableFuture.get a.Loop.sell a.Loop.run";
+        let asked_if = |connects_to_itself, threads: &[(&str, &str)]| {
+            let mut dump = dump(threads);
+            dump.sections[0].connects_to_itself = connects_to_itself;
+            asked(&dump).to_owned()
+        };
+        let threads = [("main", READS), ("loop", GETS_IN_A_LOOP)];
+        assert_eq!(asked_if(true, &threads), "loop");
+        assert_eq!(asked_if(false, &threads), "main", "it may ask another process");
+        assert_eq!(asked_if(false, &[threads[0], threads[1], ("server", ACCEPTS)]), "loop", "it serves");
+        assert_eq!(
+            asked_if(true, &[("main", READS), ("loop", ACCEPTS)]),
+            "main",
+            "nothing holds the loop up"
+        );
+        let threads = [("main", SLEEPS), ("client", READS), ("pool-1-thread-1", SLEEPS_IN_A_TASK)];
+        assert_eq!(asked_if(true, &threads), "pool-1-thread-1");
+    }
+
+    #[test]
+    fn main_waits_for_the_thread_that_keeps_its_coroutines() {
+        const RUNS_BLOCKING: &str = "TIMED_WAITING jdk.internal.misc.Unsafe.park kotlinx.coroutines.BlockingCoroutine.joinBlocking a.MainKt.main";
+        const KEEPS: &str = "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.FutureTask.get a.Work.step kotlinx.coroutines.DispatchedTask.run";
+        let workers = [("main", RUNS_BLOCKING), ("worker-1", KEEPS), ("worker-2", KEEPS)];
+        assert_eq!(asked(&dump(&workers)), "worker-1");
+        assert_eq!(asked(&dump(&[("main", RUNS_BLOCKING), ("worker-1", SLEEPS_IN_A_TASK)])), "main");
     }
 
     #[test]

@@ -97,6 +97,8 @@ pub fn due_to_dumped(thread: &Thread) -> Due {
     match thread_activity(thread) {
         // It keeps the thread of a dispatcher from its other coroutines.
         Activity::Of(CauseId::Sleep) if runs_coroutines(thread) => Due::Owed,
+        // The answer to a request that another thread of its client reads.
+        Activity::Of(CauseId::NetworkIo) if has(RESULTS) => Due::Result,
         Activity::Of(CauseId::LockWait | CauseId::NetworkIo | CauseId::Fsync | CauseId::ProcessWait) => {
             Due::Owed
         }
@@ -123,7 +125,7 @@ pub fn is_ending(thread: &Thread) -> bool {
 }
 
 /// True if a thread runs coroutines: code of the program was called by a dispatcher, or by the loop of a `runBlocking`.
-fn runs_coroutines(thread: &Thread) -> bool {
+pub(super) fn runs_coroutines(thread: &Thread) -> bool {
     let is = |frame: &FrameView<'_>, package: fn(&str) -> bool| matches!(frame, FrameView::Java { class, .. } if package(class));
     let outer = stack::seen(thread).skip_while(|frame| !is(frame, is_own));
     outer.into_iter().any(|frame| is(&frame, |class| class.starts_with("kotlinx.coroutines.")))

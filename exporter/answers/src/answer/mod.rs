@@ -36,7 +36,7 @@ mod system_share;
 mod wait_cause;
 
 pub use activity::{Activity, FrameView, classify, counted, is_stub, parts, remote_call};
-pub use asked::{Claim, Claims, Stands, has_waited_anew, keeps_alive, ticks, waits_for};
+pub use asked::{Claim, Claims, Stands, has_waited_anew, is_schedule, keeps_alive, ticks, waits_for};
 pub use cause::{Cause, Evidence};
 pub use due::{Due, due_to_dumped, due_to_recorded, is_ending};
 pub use dump_summary::{DumpSummary, Wanted as WantedThread};

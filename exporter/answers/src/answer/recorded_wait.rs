@@ -151,6 +151,11 @@ mod tests {
         "android.graphics.BitmapFactory.decodeFile",
         "android.graphics.BitmapFactory.decodeStream",
         "android.graphics.BitmapFactory.decodeResource",
+        "java.io.DataInputStream.readFully",
+        "java.io.DataInputStream.readUTF",
+        "java.io.ObjectInputStream.readObject",
+        "java.util.Scanner.hasNextLine",
+        "java.util.Scanner.nextLine",
     ];
 
     #[test]

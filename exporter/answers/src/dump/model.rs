@@ -67,6 +67,8 @@ pub struct Section {
     pub long_methods: Option<LongMethods>,
     /// The threads of which the JVM agent's dump says that they did not come on.
     pub standing: Vec<Standing>,
+    /// True if the JVM agent found that both ends of each of its connections are in it.
+    pub connects_to_itself: bool,
     /// Whether its last line is present.
     pub ended: bool,
     /// Its first line in the text, from 1.

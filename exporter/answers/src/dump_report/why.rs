@@ -8,8 +8,16 @@ use crate::dump::{Dump, address};
 /// Maximum number of threads listed for a link.
 const MAX_THREADS: usize = 64;
 
-/// The lines of the page: the chain in a sentence if the answer's finding does not say it, and what its cause is inferred from.
+/// The lines of the page: where its connections end, the chain in a sentence if the answer's finding does not say it, and what its
+/// cause is inferred from.
 pub(super) fn lines(dump: &Dump) -> Vec<(&'static str, String)> {
+    let ends_here = dump.answer().is_some_and(|section| section.connects_to_itself);
+    let here = || "all end in this process: who reads from one waits for another of its threads".to_owned();
+    let connections = ends_here.then(|| ("Connections", here()));
+    connections.into_iter().chain(chain(dump)).collect()
+}
+
+fn chain(dump: &Dump) -> Vec<(&'static str, String)> {
     let Some(why) = DumpedWhy::of_dump(dump) else { return Vec::new() };
     let is_said = why.found.is_some() && why.links.len() <= 2;
     let chain = (!is_said).then(|| ("Why", why.text()));

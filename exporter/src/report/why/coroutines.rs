@@ -7,7 +7,7 @@ use trace_format::event::ConcurrencyStep;
 use trace_format::{ReadError, TextId};
 
 use super::resolve::{Resolved, holders};
-use super::{Chains, Culprit, WhyCause, only};
+use super::{Chains, Culprit, Why, WhyCause, only};
 use crate::facts::concurrency::{Suspension, Task, TaskState};
 
 /// Futures that only a call completes (JDK, Guava, kotlinx.coroutines).
@@ -149,15 +149,26 @@ impl Chains<'_> {
 
     /// The object at which a coroutine, or the last one for which it waits, is suspended.
     pub(super) fn suspended_at(&self, task: &Task) -> Option<&'static str> {
+        suspends(self.class_name(self.suspension(task)?.class))
+    }
+
+    fn suspension(&self, task: &Task) -> Option<Suspension> {
         let mut task = task;
         for _ in 0..MAX_LINKS {
             let suspension = task.suspension.filter(|suspension| self.work.stays_suspended(suspension))?;
             match self.work.task_of(suspension.object).filter(|next| *next != task) {
                 Some(next) => task = next,
-                None => return suspends(self.class_name(suspension.class)),
+                None => return Some(suspension),
             }
         }
         None
+    }
+
+    /// The time since which the coroutine at the end of a chain waits for a lock or a permit, ns.
+    pub(in crate::report) fn locked_out_since(&self, why: &Why) -> Option<u64> {
+        let suspension = self.suspension(self.work.task_of(why.links.last()?.id)?)?;
+        let is_lock = matches!(suspends(self.class_name(suspension.class)), Some("Mutex" | "Semaphore"));
+        is_lock.then_some(suspension.at)
     }
 
     /// A coroutine that waits: no thread runs it.

@@ -21,6 +21,9 @@ pub(super) fn title(text: &str) -> Option<&str> {
     text.strip_prefix("Full thread dump").map(|rest| rest.trim().trim_end_matches(':'))
 }
 
+/// The line of a dump of the JVM agent that says where the connections of a process end.
+pub(super) const CONNECTS_TO_ITSELF: &str = "All connections of this process end in it.";
+
 /// Parses `Unchanged for 4.1 s: thread #13` and `Computing for 4.1 s in com.acme.Plan.run: thread #13`, which precede the
 /// threads in a dump of the JVM agent (`trace-runtime/jvm-agent/src/thread_dump.rs`).
 pub(super) fn standing(text: &str) -> Option<Standing> {

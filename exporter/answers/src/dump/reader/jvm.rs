@@ -56,6 +56,11 @@ impl Reader {
             true
         } else if self.thread.is_some() {
             self.of_jvm_thread(text)
+        } else if text == jvm::CONNECTS_TO_ITSELF {
+            if let Some(section) = self.dump.sections.last_mut().filter(|_| self.in_section) {
+                section.connects_to_itself = true;
+            }
+            true
         } else if let Some(standing) = jvm::standing(text).filter(|_| self.in_section) {
             if self.keep(size_of::<Standing>() + text.len())
                 && let Some(section) = self.dump.sections.last_mut()
