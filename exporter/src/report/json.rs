@@ -74,8 +74,8 @@ struct Report<'a> {
     answer: AnswerJson<'a>,
     /// Of an attachment's recording without a hang: the answer of the thread dump with which it began, with low confidence.
     at_start: Option<AnswerJson<'a>>,
-    /// Of a program without a hang: the stretch of a thread without progress that was taken for idle, and would be the hang if the
-    /// end of its wait was due.
+    /// Of a program without a hang: the stretch of a thread without progress that was taken for idle, and would be the hang
+    /// if the end of its wait was due.
     idle: Option<&'a Idle>,
     /// The answer about the idle thread if the end of its wait was due, with low confidence.
     if_due: Option<AnswerJson<'a>>,

@@ -370,8 +370,8 @@ impl Judge<'_, '_> {
         Ok(since)
     }
 
-    /// The time at which the last of those threads ended its work that are no schedule of daemons, which goes on beside it; `None`
-    /// if main does not wait for a result deep in its work, or nobody else worked.
+    /// The time at which the last thread ended its work, not counting schedules of daemons, which go on beside it; `None` if
+    /// main does not wait for a result deep in its work, or nobody else worked.
     fn workers_ended(
         &self,
         thread: &Thread,
