@@ -8,8 +8,8 @@ use crate::dump::{Dump, address};
 /// Maximum number of threads listed for a link.
 const MAX_THREADS: usize = 64;
 
-/// The lines of the page: where its connections end, the chain in a sentence if the answer's finding does not say it, and what its
-/// cause is inferred from.
+/// The lines of the page: where its connections end, the chain in a sentence if the answer's finding does not say it, and
+/// what its cause is inferred from.
 pub(super) fn lines(dump: &Dump) -> Vec<(&'static str, String)> {
     let ends_here = dump.answer().is_some_and(|section| section.connects_to_itself);
     let here = || "all end in this process: who reads from one waits for another of its threads".to_owned();
