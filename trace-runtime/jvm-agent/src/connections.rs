@@ -1,5 +1,5 @@
-//! Asks the kernel where the connections of a process end: `/proc/PID/net/tcp` has the addresses of both ends of each connection and
-//! the inode of its socket, and `/proc/PID/fd` the inodes of the process (man 5 proc).
+//! Asks the kernel where the connections of a process end: `/proc/PID/net/tcp` has the addresses of both ends of each
+//! connection and the inode of its socket, and `/proc/PID/fd` the inodes of the process (man 5 proc).
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,8 +11,8 @@ pub const LINE: &str = "All connections of this process end in it.\n";
 /// A process with more open files is not asked: it talks to others, too, and the answer would take long.
 const MOST_FILES: usize = 512;
 
-/// True if a process has connections, and each of them ends in it: who waits for an answer waits for another of its threads. The
-/// process is given by its directory, such as `/proc/self`; false if that cannot be read.
+/// True if a process has connections, and each of them ends in it: who waits for an answer waits for another of its threads.
+/// The process is given by its directory, such as `/proc/self`; false if that cannot be read.
 #[must_use]
 pub fn end_in(process: &Path) -> bool {
     let own = sockets(process);

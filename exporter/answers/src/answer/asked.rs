@@ -692,7 +692,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_its_own_process_waits_for_the_thread_that_has_to_answer() {
+    fn readers_of_own_connections_wait_for_the_thread_that_has_to_answer() {
         const GETS_IN_A_LOOP: &str = "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.CompletableFuture.get a.Loop.sell a.Loop.run";
         let asked_if = |connects_to_itself, threads: &[(&str, &str)]| {
             let mut dump = dump(threads);
