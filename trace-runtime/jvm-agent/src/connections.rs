@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_is_asked_about_a_process() {
+    fn own_sockets_are_in_the_tables_of_the_kernel() {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(server.local_addr().unwrap()).unwrap();
         let tables = [fs::read_to_string("/proc/self/net/tcp").unwrap()];
