@@ -722,6 +722,19 @@ mod tests {
     }
 
     #[test]
+    fn collectors_that_use_the_processor_are_what_a_thread_computes_for() {
+        let cause = |collected: u64| {
+            let mut dump = dump(&[("main", COMPUTES), ("VM Thread", "RUNNABLE")]);
+            for (thread, cpu) in dump.sections[0].threads.iter_mut().zip([1_000_000_000, collected]) {
+                (thread.cpu_ns, thread.elapsed_ns) = (Some(cpu), Some(20_000_000_000));
+            }
+            super::super::Answer::from(&dump).cause.id
+        };
+        assert_eq!(cause(6_000_000_000), CauseId::Gc);
+        assert_eq!(cause(3_000_000_000), CauseId::BusyMethod);
+    }
+
+    #[test]
     fn threads_stand_if_they_wait_or_compute_where_they_did() {
         let stands = |before: &str, after: &str| {
             let of = |does| dump(&[("main", JOINS), ("worker", does)]);

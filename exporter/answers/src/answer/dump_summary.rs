@@ -7,6 +7,7 @@ use super::CauseId;
 use super::activity::{self, Activity, remote_call};
 use super::due::{Due, due_to_dumped, is_ending};
 use super::dumped_why::DumpedWhy;
+use super::system_share::collects;
 use super::{Owner, thread_activity};
 
 use super::stack::{self, Site, StackLine};
@@ -37,6 +38,8 @@ pub struct DumpSummary {
     pub(crate) idle: bool,
     /// If samples show that it computed for seconds, where.
     pub(crate) computes: Option<Computes>,
+    /// The collector's CPU time beside its own, in a dump of HotSpot.
+    pub(crate) collector: Option<CollectorTime>,
     /// The stacks in these samples.
     pub(crate) samples: Vec<SampledStack>,
     /// The call to another process that it is in, such as `IFoo.bar`.
@@ -76,6 +79,28 @@ pub enum Wanted<'n> {
     Named(&'n str),
     /// The one that the dump's answer is about: [`Section::asked`].
     Asked,
+}
+
+/// The CPU time of the threads that collect garbage, and of a thread, ns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct CollectorTime {
+    pub(crate) collected: u64,
+    pub(crate) ran: u64,
+    /// The age of the process, ns.
+    pub(crate) lived: u64,
+}
+
+impl CollectorTime {
+    /// By the first lines of the threads, which have both times from Java 11 on.
+    fn of(section: &Section, thread: &Thread) -> Option<Self> {
+        let is_collector = |thread: &&Thread| thread.name.as_deref().is_some_and(collects);
+        let collectors = section.threads.iter().filter(is_collector);
+        Some(Self {
+            collected: collectors.filter_map(|thread| thread.cpu_ns).sum(),
+            ran: thread.cpu_ns?,
+            lived: section.threads.iter().filter_map(|thread| thread.elapsed_ns).max()?,
+        })
+    }
 }
 
 impl DumpSummary {
@@ -148,6 +173,7 @@ impl DumpSummary {
                 Due::Owed | Due::Result => false,
             },
             computes: Computes::of(section, main),
+            collector: CollectorTime::of(section, main),
             samples: standing(section, main).map_or_else(Vec::new, |standing| standing.samples.clone()),
             remote: remote_call(stack::seen(main)),
             engine: stack::seen(main).take(ENGINE_FRAMES).find_map(activity::engine),

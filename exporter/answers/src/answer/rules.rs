@@ -8,7 +8,7 @@ use trace_format::verdict::Confidence::{self, High, Low, Medium};
 
 use super::activity::Activity;
 use super::cause::Evidence;
-use super::dump_summary::Computes;
+use super::dump_summary::{CollectorTime, Computes};
 use super::id::CauseId;
 use super::kind::CauseKind;
 use super::observed::{LEAST_SAMPLES, Observed, is_half};
@@ -33,6 +33,8 @@ const HEAP_FULL: u64 = 5;
 const PRESSURE: f64 = 10.0;
 /// A message of this length before the dump had kept main busy, ns.
 const RECOVERED_FROM: u64 = 1_000_000_000;
+/// The least CPU time of the collector's threads that says something, ns.
+const MIN_COLLECTED: u64 = 1_000_000_000;
 
 type Holds = fn(&Observed, CauseId) -> Option<Vec<Evidence>>;
 
@@ -174,6 +176,10 @@ pub const RULES: &[Rule] = &[
     row(&[C::BusyMethod], Medium, busy_sampled).when("half of the samples are in one method of the app's"),
     row(&[C::BusyMethod], Medium, busy_events)
         .when("in a recorded method, and main's events went on until the last fifth"),
+    row(&[C::Gc], Medium, collected_dumped).when(
+        "the dump has main runnable in a Java method, and the collector's threads with four times its CPU time, a quarter of the \
+         time and 1 s or more",
+    ),
     row(&[C::BusyMethod], Low, busy_dumped).when("the dump has main runnable in a Java method"),
     row(&[C::DeadlockElsewhere], High, deadlock_elsewhere).when("a cycle of owners, and main is not in it"),
     row(&[C::Recovered], Medium, recovered).when("main was busy shortly before, and no longer"),
@@ -322,6 +328,19 @@ fn heap_full(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
 fn starved(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let group = f.cgroup.as_ref().and_then(|group| one(0, format!("the process is in the group {group}")));
     system::is_starved(f).then(|| all([f.used(), group, f.was_in()]))?
+}
+
+/// The process's CPU time went to the collector, by the dump of a JVM.
+fn collected_dumped(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let (at, dump) = f.dump.as_ref()?;
+    let CollectorTime { collected, ran, lived } = dump.collector?;
+    let is_most = collected >= MIN_COLLECTED && collected >= ran * 4 && collected >= lived / 4;
+    let text = || {
+        let (collected, lived, ran) = (seconds(collected), seconds(lived), seconds(ran));
+        format!("the collector's threads ran for {collected} of {lived}, \"{}\" for {ran}", dump.name)
+    };
+    let computes = dump.activity == Some(Activity::Java);
+    (is_most && computes).then(|| all([one(*at, text()), f.was_in()]))?
 }
 
 /// Whether main sleeps for the whole time with such a cause, of the rows with [`seen`].

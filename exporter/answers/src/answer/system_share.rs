@@ -96,7 +96,7 @@ pub struct SystemShare {
 }
 
 /// Threads of the collectors of ART (`libcore/libart/src/main/java/java/lang/Daemons.java`) and HotSpot (`src/hotspot/share/gc`).
-fn collects(name: &str) -> bool {
+pub(super) fn collects(name: &str) -> bool {
     let of_art = ["HeapTaskDaemon"];
     let of_hotspot =
         ["GC Thread#", "G1 ", "ParGC Thread", "ZWorker", "ZDriver", "ZCollector", "Shenandoah", "VM Thread"];
