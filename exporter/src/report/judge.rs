@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 
 use answers::answer::{
     CauseId, Claim, Claims, Due, FrameView, SystemShare, due_to_dumped, due_to_recorded, has_waited_anew,
-    is_ending, is_own, is_schedule, keeps_alive, of_recorded, seen, ticks, waits_for,
+    is_ending, is_own, is_schedule, keeps_alive, of_recorded, runs_coroutines, seen, ticks, waits_for,
 };
 use answers::dump::{self, LockKind, LockLine, Section};
 use answers::waited::Waited;
@@ -119,14 +119,7 @@ impl Judge<'_, '_> {
                 judged(owed)
             }
             Due::Nothing | Due::Unknown if self.is_starved(stretch, place) => judged(Claim::Waits),
-            Due::Nothing if self.sleeps_deep(stretch, thread.main || is_joined) => judged(Claim::HeldUp),
-            Due::Nothing if of_dump == Some(Claim::SleepsInTask) && self.is_long_task(stretch) => {
-                judged(Claim::SleepsInTask)
-            }
-            Due::Nothing if self.usual.is_unusual(stretch) && stretch.rest == Rest::Elsewhere => {
-                judged(if thread.main { Claim::HeldUp } else { Claim::Waits })
-            }
-            Due::Nothing => Ok(None),
+            Due::Nothing => self.without_debt(thread, stretch, of_dump, is_joined).map_or(Ok(None), judged),
             Due::Unknown if is_of_library || self.waited_for_the_end(stretch) => Ok(None),
             Due::Unknown if !is_joined && !thread.main && stretch.rests() => Ok(None),
             Due::Unknown if !thread.main && waits_for_an_end(stretch) && is_in_work => judged(owed),
@@ -149,6 +142,24 @@ impl Judge<'_, '_> {
                 alone(&|other, its| !(other.main || waits_deep() && its.is_some_and(ticks)))
             }
         }
+    }
+
+    /// The claim of a wait for work or for a time, if the thread does not rest there.
+    fn without_debt(
+        &self,
+        thread: &Thread,
+        stretch: &Stretch,
+        of_dump: Option<Claim>,
+        is_joined: bool,
+    ) -> Option<Claim> {
+        if self.sleeps_deep(stretch, thread.main || is_joined) {
+            return Some(Claim::HeldUp);
+        }
+        if of_dump == Some(Claim::SleepsInTask) && self.is_long_task(stretch) {
+            return Some(Claim::SleepsInTask);
+        }
+        let is_elsewhere = self.usual.is_unusual(stretch) && stretch.rest == Rest::Elsewhere;
+        is_elsewhere.then_some(if thread.main { Claim::HeldUp } else { Claim::Waits })
     }
 
     /// The begin of a stretch or, if no wait of it was recorded, the last dump by which the thread ran meanwhile and waits anew:
@@ -470,6 +481,8 @@ impl Judge<'_, '_> {
     ) -> Result<Due, ReadError> {
         let wait = match stretch.sign {
             Sign::LongCall if self.was_collected(thread, stretch) => return Ok(Due::Owed),
+            // A function that suspends ends in parts, and so seems to be short as a rule.
+            Sign::LongCall if dumped.is_some_and(runs_coroutines) => return Ok(Due::Nothing),
             Sign::LongCall if !self.usual.is_unusual(stretch) => return Ok(Due::Nothing),
             Sign::LongCall | Sign::Collected => {
                 let is_idle = self.idle(thread, stretch, dumped)? >= stretch.took() / 2;

@@ -125,7 +125,7 @@ pub fn is_ending(thread: &Thread) -> bool {
 }
 
 /// True if a thread runs coroutines: code of the program was called by a dispatcher, or by the loop of a `runBlocking`.
-pub(super) fn runs_coroutines(thread: &Thread) -> bool {
+pub fn runs_coroutines(thread: &Thread) -> bool {
     let is = |frame: &FrameView<'_>, package: fn(&str) -> bool| matches!(frame, FrameView::Java { class, .. } if package(class));
     let outer = stack::seen(thread).skip_while(|frame| !is(frame, is_own));
     outer.into_iter().any(|frame| is(&frame, |class| class.starts_with("kotlinx.coroutines.")))

@@ -38,7 +38,7 @@ mod wait_cause;
 pub use activity::{Activity, FrameView, classify, counted, is_stub, parts, remote_call};
 pub use asked::{Claim, Claims, Stands, has_waited_anew, is_schedule, keeps_alive, ticks, waits_for};
 pub use cause::{Cause, Evidence};
-pub use due::{Due, due_to_dumped, due_to_recorded, is_ending};
+pub use due::{Due, due_to_dumped, due_to_recorded, is_ending, runs_coroutines};
 pub use dump_summary::{DumpSummary, Wanted as WantedThread};
 pub use dumped_why::MAX_LINKS;
 pub use exceptions::{maker, mostly_throws};

@@ -117,7 +117,10 @@ pub const RULES: &[Rule] = &[
     row(&[C::BinderCall, C::Fsync, C::NetworkIo, C::DiskIo], High, recorded).when(RECORDED),
     row(&[C::ConsoleRead], Medium, recorded).when(RECORDED),
     row(&[C::ProcessWait, C::PermitWait, C::FutureWait, C::ThreadJoin], High, recorded).when(RECORDED),
-    row(&[C::Sleep, C::ObjectWait, C::Park], High, recorded).when(RECORDED),
+    row(&[C::Sleep], High, |f, id| if f.on_jvm { None } else { recorded(f, id) })
+        .when("recorded sleeps took half of the hang, on Android"),
+    row(&[C::Sleep], Medium, recorded).when(RECORDED),
+    row(&[C::ObjectWait, C::Park], High, recorded).when(RECORDED),
     row(&[C::BlockingCall], Medium, recorded)
         .when("a recorded call took half of the hang, and no row says for what it waits"),
     row(&[C::LockWait], High, |f, id| if f.is_of_a_moment() { None } else { lock_dumped(f, id) })

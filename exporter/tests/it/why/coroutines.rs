@@ -111,6 +111,28 @@ fn run_blocking_leads_to_the_coroutine_that_runs_on_another_thread() {
 }
 
 #[test]
+fn coroutines_that_wait_for_a_mutex_hang_beside_a_thread_that_works() {
+    let why = chain(|builder, _, k| {
+        builder
+            .main("main", |main| {
+                main.enter(900 * MS, 1);
+                let body = step(Step::Submitted, BODY, 0);
+                at(1_000, main, Concurrency { method: 1, line: 12, class: k.body, ..body });
+                at(1_000, main, step(Step::Future, JOB, BODY));
+                resumes(1_002, main, (RUNNING, JOB, BODY_CODE), k);
+                suspends(1_003, main, (MUTEX, k.mutex, BODY_CODE), k);
+                waits(1_005, main, (JOB, k.job, 0));
+            })
+            .thread("tick", 9, |tick| {
+                (2..20).for_each(|second| {
+                    tick.enter(second * 1_000 * MS, 5).exit((second * 1_000 + 500) * MS, 5);
+                });
+            })
+    });
+    assert!(why.lines[0].ends_with("it is suspended at a Mutex"), "{:?}", why.lines);
+}
+
+#[test]
 fn a_coroutine_behind_another_names_the_dispatchers_thread() {
     let why = chain(|builder, _, k| {
         builder

@@ -56,19 +56,24 @@ impl Reader {
             true
         } else if self.thread.is_some() {
             self.of_jvm_thread(text)
-        } else if text == jvm::CONNECTS_TO_ITSELF {
-            if let Some(section) = self.dump.sections.last_mut().filter(|_| self.in_section) {
+        } else {
+            self.in_section && self.of_agent(text) || self.before_jvm(text)
+        }
+    }
+
+    /// Parses what the JVM agent and `attach` write before the threads.
+    fn of_agent(&mut self, text: &str) -> bool {
+        if text == jvm::CONNECTS_TO_ITSELF {
+            if let Some(section) = self.dump.sections.last_mut() {
                 section.connects_to_itself = true;
             }
-            true
-        } else if let Some(standing) = jvm::standing(text).filter(|_| self.in_section) {
+        } else if let Some(standing) = jvm::standing(text) {
             if self.keep(size_of::<Standing>() + text.len())
                 && let Some(section) = self.dump.sections.last_mut()
             {
                 section.standing.push(standing);
             }
-            true
-        } else if let Some((tid, stack)) = jvm::sampled(text).filter(|_| self.in_section) {
+        } else if let Some((tid, stack)) = jvm::sampled(text) {
             let methods = stack.methods.len() * size_of::<String>();
             if self.keep(size_of::<SampledStack>() + methods + 2 * text.len())
                 && let Some(section) = self.dump.sections.last_mut()
@@ -76,10 +81,10 @@ impl Reader {
             {
                 standing.samples.push(stack);
             }
-            true
         } else {
-            self.before_jvm(text)
+            return false;
         }
+        true
     }
 
     fn begin_jvm(&mut self, vm: &str) {
