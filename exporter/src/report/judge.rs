@@ -104,9 +104,9 @@ impl Judge<'_, '_> {
         };
         let is_in_work = stretch.rest == Rest::Elsewhere || of_dump == Some(Claim::WaitsInTask);
         let waits_deep = || of_dump == Some(Claim::MainWaits) && dumped.is_some_and(waits_without_limit);
+        let owed_since = |since| Ok(Some(Judged { claim: owed, since, daemon }));
         let alone = |counts: &dyn Fn(&Thread, Option<&dump::Thread>) -> bool| {
-            let since = self.alone_since(thread, stretch, counts)?;
-            Ok(Some(Judged { claim: owed, since, daemon }))
+            owed_since(self.alone_since(thread, stretch, counts)?)
         };
         match self.due(thread, stretch, dumped)? {
             // Who reads what the program writes sees that it comes on.
@@ -132,10 +132,10 @@ impl Judge<'_, '_> {
                 Ok(None)
             }
             Due::Result if let Some(since) = self.locked_out_since(thread, stretch)? => {
-                Ok(Some(Judged { claim: owed, since: since.max(stretch.since), daemon }))
+                owed_since(since.max(stretch.since))
             }
             Due::Result if let Some(since) = self.workers_ended(thread, stretch, of_dump)? => {
-                Ok(Some(Judged { claim: owed, since, daemon }))
+                owed_since(since)
             }
             Due::Unknown | Due::Result => {
                 // A daemon that only sleeps again and again ends no wait of a main that is deep in its work.
