@@ -93,9 +93,7 @@ impl Judge<'_, '_> {
         let is_of_library = !thread.main && !self.is_in_program(stretch, place);
         // A thread that runs no code of the program waits for one that does.
         let is_of_jdk = !thread.main && place.is_some() && of_dump.is_none();
-        let is_as_ever = self.is_answered_late(thread, stretch, dumped, of_dump)
-            || self.is_by_design(thread, stretch, dumped)
-            || self.is_served_beside(thread, stretch)?;
+        let is_as_ever = self.is_as_ever(thread, stretch, dumped, of_dump)?;
         if is_of_jdk || is_of_library && stretch.sign == Sign::LongCall || is_as_ever {
             return Ok(None);
         }
@@ -227,6 +225,19 @@ impl Judge<'_, '_> {
         let has_others = self.sources.facts.recording.threads().len() > 1;
         let is_still = matches!(stretch.sign, Sign::Still(_));
         has_others && is_still && place.is_some_and(|(dump, dumped)| dump.section.is_starved(dumped))
+    }
+
+    /// True for a wait that a healthy thread makes as long.
+    fn is_as_ever(
+        &self,
+        thread: &Thread,
+        stretch: &Stretch,
+        dumped: Option<&dump::Thread>,
+        of_dump: Option<Claim>,
+    ) -> Result<bool, ReadError> {
+        Ok(self.is_answered_late(thread, stretch, dumped, of_dump)
+            || self.is_by_design(thread, stretch, dumped)
+            || self.is_served_beside(thread, stretch)?)
     }
 
     /// True for a thread that waits for the other side of a connection as it always does: for the answer to a long poll, or for
