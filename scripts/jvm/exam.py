@@ -223,6 +223,7 @@ def attached(printed):
     mostly = re.search(r"^\s+In .+, (?:mostly|again and again in) (\S+)", printed, re.M)
     owner = re.search(r"^\s+Lock owner .+ owns .+: (\S+) \(", printed, re.M)
     unseen = re.search(r"^\s+Not shown ", printed, re.M)
+    if_due = "unless this wait was to end" in printed
     name = cause.group(1).strip() if cause else None
     return {
         "hung": bool(cause),
@@ -232,8 +233,8 @@ def attached(printed):
         "root": root.group(1) if root else None,
         "mostly": mostly.group(1) if mostly else None,
         "owner_in": owner.group(1) if owner else None,
-        "if_due": "unless this wait was to end" in printed,
-        "says_why": bool(unseen) or "unless this wait was to end" in printed,
+        "if_due": if_due,
+        "says_why": bool(unseen) or if_due,
     }
 
 

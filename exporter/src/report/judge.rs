@@ -227,7 +227,7 @@ impl Judge<'_, '_> {
         has_others && is_still && place.is_some_and(|(dump, dumped)| dump.section.is_starved(dumped))
     }
 
-    /// True for a wait that a healthy thread makes as long.
+    /// True for a wait in which a healthy thread stays as long.
     fn is_as_ever(
         &self,
         thread: &Thread,
@@ -250,13 +250,13 @@ impl Judge<'_, '_> {
         of_dump: Option<Claim>,
     ) -> bool {
         // A task of a timer is none, although it is the outermost call.
-        let cause = self.cause(stretch);
         let is_purpose =
             || stretch.task.is_some_and(|(_, begun)| begun.saturating_sub(thread.started) < BESIDE);
         let is_loop = of_dump == Some(Claim::Loops) && (stretch.ended || is_purpose());
         let is_late = stretch.rest == Rest::Always || is_loop;
-        let network = CauseId::NetworkIo;
-        let reads = cause == Some(network) || dumped.is_some_and(|dumped| waits_for(dumped, network));
+        let cause = CauseId::NetworkIo;
+        let reads =
+            self.cause(stretch) == Some(cause) || dumped.is_some_and(|dumped| waits_for(dumped, cause));
         !thread.main && is_late && reads
     }
 

@@ -164,6 +164,11 @@ mod tests {
         recording.section(SectionKind::Process, b"os=linux\n")
     }
 
+    /// A main that sleeps beside other work.
+    fn asleep(main: &mut ThreadBuilder) {
+        main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
+    }
+
     fn built(recording: RecordingBuilder) -> Report {
         let recording = Recording::open(recording.build()).unwrap();
         Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap()
@@ -199,9 +204,6 @@ mod tests {
                 thread.enter(second * S, 5).exit(second * S + S / 2, 5);
             }
         };
-        let asleep = |main: &mut ThreadBuilder| {
-            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
-        };
         let joins = |main: &mut ThreadBuilder| {
             main.enter(S, 1).event(2 * S, wait(WaitKind::Join));
         };
@@ -218,9 +220,6 @@ mod tests {
 
     #[test]
     fn other_threads_are_asked_about_if_main_is_in_time() {
-        let asleep = |main: &mut ThreadBuilder| {
-            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
-        };
         let blocked = |worker: &mut ThreadBuilder| {
             worker.enter(S, 3).event(20 * S, wait(WaitKind::Monitor));
         };
@@ -306,9 +305,6 @@ mod tests {
 
     #[test]
     fn tasks_that_take_far_longer_than_the_ones_before_are_hangs() {
-        let asleep = |main: &mut ThreadBuilder| {
-            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
-        };
         let tasks = |short: u64| {
             move |timer: &mut ThreadBuilder| {
                 for second in 0..short {
@@ -323,9 +319,6 @@ mod tests {
 
     #[test]
     fn waits_that_are_elsewhere_than_where_the_thread_rests_are_hangs() {
-        let asleep = |main: &mut ThreadBuilder| {
-            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
-        };
         // Rounds of a call in which the thread waits for this time, and then a pause in the loop itself; in the last round
         // the wait does not end.
         let rounds = |kind: WaitKind, within: u64, pause: u64| {
@@ -350,9 +343,6 @@ mod tests {
 
     #[test]
     fn threads_that_come_on_and_then_wait_for_an_end_hang() {
-        let asleep = |main: &mut ThreadBuilder| {
-            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
-        };
         let joins = |kind: WaitKind, beats: u64| {
             move |worker: &mut ThreadBuilder| {
                 worker.enter(S, 3);
@@ -398,9 +388,6 @@ mod tests {
 
     #[test]
     fn sleeps_in_tasks_of_a_pool_are_hangs_if_tasks_usually_are_short() {
-        let asleep = |main: &mut ThreadBuilder| {
-            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
-        };
         let dump = "Full thread dump by anrscope:\n\n\
             \"worker\" #2 prio=5 tid=0x0000000000000002 nid=0x8 waiting on condition\n   java.lang.Thread.State: TIMED_WAITING (sleeping)\n\
             \tat java.lang.Thread.sleep(Native Method)\n\tat shop.Seats.pause(Seats.java:9)\n\tat shop.Seats.take(Seats.java:5)\n\
@@ -426,9 +413,6 @@ mod tests {
 
     #[test]
     fn permits_that_a_thread_waits_for_since_the_program_began_are_no_hang() {
-        let asleep = |main: &mut ThreadBuilder| {
-            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
-        };
         let stands_by = |since: u64| {
             move |worker: &mut ThreadBuilder| {
                 let call = CallId::of("java.util.concurrent.Semaphore", "acquire");
@@ -442,9 +426,6 @@ mod tests {
 
     #[test]
     fn permits_that_others_get_meanwhile_come_at_a_rate() {
-        let asleep = |main: &mut ThreadBuilder| {
-            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
-        };
         let waits = |lock: u64, since: u64, until: u64| {
             move |worker: &mut ThreadBuilder| {
                 let call = CallId::of("java.util.concurrent.Semaphore", "acquire");
@@ -499,9 +480,6 @@ mod tests {
 
     #[test]
     fn pages_without_a_hang_answer_for_what_may_have_been_due() {
-        let asleep = |main: &mut ThreadBuilder| {
-            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
-        };
         let waits = |worker: &mut ThreadBuilder| {
             worker.enter(S, 3).event(20 * S, wait(WaitKind::ObjectWait));
         };
@@ -524,9 +502,6 @@ mod tests {
 
     #[test]
     fn waits_in_which_the_thread_computes_are_none() {
-        let asleep = |main: &mut ThreadBuilder| {
-            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
-        };
         let dump = "Full thread dump by anrscope:\nComputing for 5.0 s in shop.Hook.sign: thread #2\n\
             5 of 5 samples of thread #2: shop.Hook.sign\n\n\
             \"worker\" #2 prio=5 tid=0x0000000000000002 nid=0x8 runnable\n   java.lang.Thread.State: RUNNABLE\n\
@@ -552,9 +527,6 @@ mod tests {
 
     #[test]
     fn loops_that_run_between_two_dumps_come_on_although_nothing_is_recorded() {
-        let asleep = |main: &mut ThreadBuilder| {
-            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
-        };
         let dump = |cpu: u64| {
             format!(
                 "Full thread dump by anrscope:\n\n\"worker\" #2 prio=5 cpu={cpu}.00ms tid=0x0000000000000002 nid=0x8 runnable\n   \
@@ -585,9 +557,6 @@ mod tests {
 
     #[test]
     fn waits_for_a_connection_that_always_are_as_long_are_no_hang() {
-        let asleep = |main: &mut ThreadBuilder| {
-            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
-        };
         let dump = "Full thread dump by anrscope:\n\n\
             \"worker\" #2 prio=5 tid=0x0000000000000002 nid=0x8 runnable\n   java.lang.Thread.State: RUNNABLE\n\
             \tat java.net.Socket$SocketInputStream.read(Socket.java:966)\n\tat shop.Client.next(Client.java:9)\n\tat shop.Client.run(Client.java:5)\n\n";
@@ -705,9 +674,6 @@ mod tests {
 
     #[test]
     fn servers_without_requests_do_not_hang_although_requests_were_short() {
-        let asleep = |main: &mut ThreadBuilder| {
-            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
-        };
         let found = |(called, method): (&str, &str), class: &str, process: &str| {
             let mut recording =
                 RecordingBuilder::new(7, process).last_alive(40 * S).state(State::Ended as u32);

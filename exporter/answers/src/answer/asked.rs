@@ -130,16 +130,14 @@ impl Section {
             queues,
             both_sides,
         };
-        let server = claims.server();
         // Of a process that serves main, or who has to give its result, asks this process, as a rule.
         let listens = || self.threads.iter().any(|thread| stack::seen(thread).any(accepts));
+        let reads = giver.or(main).is_some_and(|thread| waits_for(thread, CauseId::NetworkIo));
+        let asks = reads && (self.connects_to_itself || listens());
+        let server = if asks || self.connects_to_itself { claims.server() } else { None };
         // One that only sleeps stands for another process.
-        let is_held_up = server.is_some_and(|server| due_to_dumped(server) != Due::Nothing);
-        let asks = |thread: &&Thread| {
-            is_held_up && waits_for(thread, CauseId::NetworkIo) && (self.connects_to_itself || listens())
-        };
-        let giver = if giver.or(main).as_ref().is_some_and(asks) { server } else { giver };
-        Claims { giver, server, ..claims }
+        let held_up = server.filter(|server| asks && due_to_dumped(server) != Due::Nothing);
+        Claims { giver: held_up.or(giver), server, ..claims }
     }
 
     /// True if another thread of the program waits for the console, a client or an event: a result may wait for the same. Or if
@@ -216,7 +214,7 @@ pub fn ticks(thread: &Thread) -> bool {
 
 /// True for a daemon that waits for the next time of a schedule.
 pub fn is_schedule(thread: &Thread) -> bool {
-    thread.daemon && (ticks(thread) || has_delayed_work(thread))
+    ticks(thread) || thread.daemon && has_delayed_work(thread)
 }
 
 /// True for a thread whose stack says that it waits for this: a connection, its user or another program, for example.
@@ -338,9 +336,14 @@ pub struct Claims<'a> {
 impl<'a> Claims<'a> {
     /// The thread with the strongest claim, else main.
     fn asked(&self) -> Option<&'a Thread> {
-        let all = self.section.threads.iter().filter_map(|thread| Some((self.claim(thread)?, thread)));
+        self.strongest(&self.section.threads).map(|(_, thread)| thread).or(self.main)
+    }
+
+    /// The one of these threads with the strongest claim.
+    fn strongest(&self, threads: impl IntoIterator<Item = &'a Thread>) -> Option<(Claim, &'a Thread)> {
+        let all = threads.into_iter().filter_map(|thread| Some((self.claim(thread)?, thread)));
         // A daemon serves others.
-        all.min_by_key(|(claim, thread)| (*claim, thread.daemon)).map(|(_, thread)| thread).or(self.main)
+        all.min_by_key(|(claim, thread)| (*claim, thread.daemon))
     }
 
     /// True if main waits for the end of this thread, and can wait for no other's.
@@ -372,10 +375,8 @@ impl<'a> Claims<'a> {
     /// strongest claim.
     fn server(&self) -> Option<&'a Thread> {
         let is_server = |thread: &&Thread| !is(self.main, thread) && !waits_for(thread, CauseId::NetworkIo);
-        let others = self.section.threads.iter().filter(is_server);
-        let claims = others.filter_map(|thread| Some((self.claim(thread)?, thread)));
-        let strong = claims.filter(|(claim, _)| *claim <= Claim::SleepsInTask);
-        strong.min_by_key(|(claim, thread)| (*claim, thread.daemon)).map(|(_, thread)| thread)
+        let strongest = self.strongest(self.section.threads.iter().filter(is_server));
+        strongest.filter(|(claim, _)| *claim <= Claim::SleepsInTask).map(|(_, thread)| thread)
     }
 
     /// The claim of one of the threads.

@@ -84,7 +84,9 @@ pub enum Wanted<'n> {
 /// The CPU time of the threads that collect garbage, and of a thread, ns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct CollectorTime {
+    /// The collector's.
     pub(crate) collected: u64,
+    /// The thread's.
     pub(crate) ran: u64,
     /// The age of the process, ns.
     pub(crate) lived: u64,

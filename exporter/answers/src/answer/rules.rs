@@ -110,14 +110,14 @@ pub const RULES: &[Rule] = &[
     row(&[C::IoOtherProcesses], High, system::others_io)
         .when("main waited for storage, and other processes transferred four times as much as this one"),
     row(&[C::SharedPreferences, C::SqlitePool, C::Sqlite], High, recorded).when(RECORDED),
-    row(&[C::RunBlocking], High, |f, id| if f.on_jvm { None } else { recorded(f, id) })
+    row(&[C::RunBlocking], High, recorded_on_android)
         .when("recorded waits of this kind took half of the hang, on Android"),
     row(&[C::RunBlocking], Medium, recorded).when(RECORDED),
     row(&[C::LockWait], High, recorded).when("recorded lock waits took half of the hang"),
     row(&[C::BinderCall, C::Fsync, C::NetworkIo, C::DiskIo], High, recorded).when(RECORDED),
     row(&[C::ConsoleRead], Medium, recorded).when(RECORDED),
     row(&[C::ProcessWait, C::PermitWait, C::FutureWait, C::ThreadJoin], High, recorded).when(RECORDED),
-    row(&[C::Sleep], High, |f, id| if f.on_jvm { None } else { recorded(f, id) })
+    row(&[C::Sleep], High, recorded_on_android)
         .when("recorded sleeps took half of the hang, on Android"),
     row(&[C::Sleep], Medium, recorded).when(RECORDED),
     row(&[C::ObjectWait, C::Park], High, recorded).when(RECORDED),
@@ -291,6 +291,11 @@ fn recorded(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
     let text = format!("main {}{object} for {took} ({percent} % of the hang){times}", phrases.did);
     let owner = sum.owner.as_ref().and_then(|owner| one(0, format!("owned by {owner}")));
     all([one(sum.since, text), owner, f.was_in()])
+}
+
+/// The same, where main must respond to a user: elsewhere such a wait may be by design.
+fn recorded_on_android(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
+    if f.on_jvm { None } else { recorded(f, cause) }
 }
 
 fn lock_dumped(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {

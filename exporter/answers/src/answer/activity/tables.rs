@@ -26,7 +26,6 @@ pub(super) const JAVA_METHODS: &[(CauseId, Calls)] = &[
     (C::ProcessWait, ("java.lang.", &["Process", "UNIXProcess"], &["waitFor"])),
     (C::ProcessWait, ("java.lang.", &["ProcessImpl$ProcessPipeInputStream"], ANY)),
     (C::ProcessWait, ("java.lang.", &["UNIXProcess$ProcessPipeInputStream"], ANY)),
-    (C::NetworkIo, ("java.net.http.", &["HttpClient"], &["send"])),
     (C::NetworkIo, ("jdk.internal.net.http.", &["HttpClientImpl", "HttpClientFacade"], &["send"])),
     (C::NetworkIo, ("jdk.internal.net.http.", &["ResponseSubscribers$HttpResponseInputStream"], &["read"])),
     (C::FutureWait, ("java.util.concurrent.", &["Future", "ScheduledFuture"], &["get"])),
