@@ -1,6 +1,6 @@
 //! Finds the hang: the time range in which main did not respond.
 
-use answers::answer::{CauseId, Observed, ShortCallSummary, WaitSum, of_recorded};
+use answers::answer::{CauseId, Observed, ShortCallSummary, Turns, WaitSum, of_recorded};
 use answers::waited::Waited;
 use trace_format::ReadError;
 use trace_format::event::{CallId, Wait, WaitKind};
@@ -8,6 +8,7 @@ use trace_format::event::{CallId, Wait, WaitKind};
 use super::history::EndedWait;
 use super::owners::{self, Chain};
 use super::question::{Asked, Question, middle};
+use super::stretches::Sign;
 use super::waits::{WaitFact, activity};
 use super::walk::Walk;
 use super::{Busy, OpenItem, OpenItemKind, Why};
@@ -50,8 +51,10 @@ pub struct Hang {
     pub cpu: Option<PolledCpu>,
     /// The ANR of this hang.
     pub anr: Option<Anr>,
-    /// True if a dump has the thread computing.
+    /// True if a dump has the thread computing: a wait around that is none.
     pub(super) computes: bool,
+    /// The thread's turns before, if the hang is one that goes on and on.
+    pub(super) turns: Option<Turns>,
 }
 
 impl Hang {
@@ -105,8 +108,11 @@ impl Hang {
         let since = unit.as_ref().filter(stands).map_or(since, |unit| since.min(unit.since));
         let unit = unit.or_else(|| Unit::of_samples(facts.sections.samples.within(since, until)));
         let anr = if let Asked::Anr(anr) = asked { Some(anr.clone()) } else { None };
-        let computes = question.computes;
-        let mut hang = Self { unit, since, until, ended, at, stack, anr, computes, ..Self::default() };
+        let (computes, turns) = match question.sign {
+            Some(Sign::Turn(turns)) => (true, Some(turns)),
+            sign => (matches!(sign, Some(Sign::Computing | Sign::Works)), None),
+        };
+        let mut hang = Self { unit, since, until, ended, at, stack, anr, computes, turns, ..Self::default() };
         let innermost = hang.stack.last().filter(|_| !computes);
         if let Some((open, waits_for)) = innermost.and_then(|open| Some((open, open.wait?))) {
             let since = open.since;
@@ -129,6 +135,7 @@ impl Hang {
     pub(super) fn observe(&self, facts: &mut Observed) {
         facts.hung = true;
         (facts.since, facts.noticed) = (self.since, self.at);
+        facts.turns = self.turns;
         facts.message = self.unit.as_ref().map(|unit| unit.name.clone());
         let long = |since: u64| self.at.saturating_sub(since) >= self.at.saturating_sub(self.since) / 2;
         let methods = || self.stack.iter().rev().filter(|f| f.kind == OpenItemKind::Method);

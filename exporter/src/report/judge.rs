@@ -93,7 +93,7 @@ impl Judge<'_, '_> {
         let is_of_library = !thread.main && !self.is_in_program(stretch, place);
         // A thread that runs no code of the program waits for one that does.
         let is_of_jdk = !thread.main && place.is_some() && of_dump.is_none();
-        let is_as_ever = self.is_as_ever(thread, stretch, dumped, of_dump)?;
+        let is_as_ever = stretch.sign == Sign::Works || self.is_as_ever(thread, stretch, dumped, of_dump)?;
         if is_of_jdk || is_of_library && stretch.sign == Sign::LongCall || is_as_ever {
             return Ok(None);
         }
@@ -197,7 +197,7 @@ impl Judge<'_, '_> {
                 true,
                 Sign::Still(Some(_)),
             ) if self.has_ender() => Claim::MainBlocked,
-            (Some(claim), _, Sign::Still(_) | Sign::Computing) => claim,
+            (Some(claim), _, Sign::Still(_) | Sign::Computing | Sign::Turn(_) | Sign::Works) => claim,
             (_, true, Sign::Still(Some(wait)) | Sign::Convoy(wait)) if self.is_lock(&wait) => {
                 Claim::MainBlocked
             }
@@ -354,7 +354,9 @@ impl Judge<'_, '_> {
         stretch: &Stretch,
     ) -> Result<Option<(Claim, bool)>, ReadError> {
         let place = self.dumped(thread, stretch);
-        if !matches!(stretch.sign, Sign::Still(_)) || !thread.main && !self.is_in_program(stretch, place) {
+        if !matches!(stretch.sign, Sign::Still(_) | Sign::Works)
+            || !thread.main && !self.is_in_program(stretch, place)
+        {
             return Ok(None);
         }
         let dumped = place.map(|(_, dumped)| dumped);
@@ -372,7 +374,15 @@ impl Judge<'_, '_> {
             _ => None,
         };
         let method = stretch.calls[0].map(|(method, _)| self.sources.names.method(method).into_owned());
-        Idle { thread: thread_name(thread), since: stretch.since, duration: stretch.took(), wait, method }
+        let computes = stretch.sign == Sign::Works;
+        Idle {
+            thread: thread_name(thread),
+            since: stretch.since,
+            duration: stretch.took(),
+            wait,
+            method,
+            computes,
+        }
     }
 
     /// The time from which on no other thread works, in a stretch whose end they have to bring: of those that count by a dump.
@@ -505,7 +515,7 @@ impl Judge<'_, '_> {
                 let due = due_to_recorded(self.waited(&wait));
                 return Ok(if due == Due::Owed { due } else { Due::Nothing });
             }
-            Sign::Computing => None,
+            Sign::Computing | Sign::Turn(_) | Sign::Works => None,
         };
         Ok(match (dumped, wait) {
             (Some(dumped), _) if thread.main && keeps_alive(dumped) => Due::Unknown,

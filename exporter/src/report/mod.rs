@@ -46,6 +46,7 @@ mod sources;
 mod stall;
 mod stretches;
 mod text;
+mod turns;
 mod waits;
 mod walk;
 mod why;

@@ -63,8 +63,8 @@ pub(super) struct Question<'a> {
     pub(super) end: u64,
     /// The stall that was taken for idle, if threads without messages were asked about.
     pub(super) idle: Option<(Stall<'a>, Idle)>,
-    /// True if a dump has the thread computing in that stretch: a wait around it is none.
-    pub(super) computes: bool,
+    /// The sign of that stretch; `None` for main's messages.
+    pub(super) sign: Option<Sign>,
 }
 
 impl<'a> Question<'a> {
@@ -83,7 +83,7 @@ impl<'a> Question<'a> {
                 at,
                 end,
                 idle: None,
-                computes: false,
+                sign: None,
             });
         }
         // Without messages, not only main may hang.
@@ -104,8 +104,8 @@ impl<'a> Question<'a> {
             // Only known now: read the thread again, for what it was in then.
             walk = walk_again(sources, thread, asked, at)?;
         }
-        let computes = stall.is_some_and(|stall| stall.stretch.sign == Sign::Computing);
-        Ok(Self { thread, asked, walk, at, end, idle, computes })
+        let sign = stall.map(|stall| stall.stretch.sign);
+        Ok(Self { thread, asked, walk, at, end, idle, sign })
     }
 
     /// The question about what this one takes for idle, as if the end of its wait was due; `None` if nothing was.
@@ -113,7 +113,8 @@ impl<'a> Question<'a> {
         let Some((Stall { thread, stretch }, _)) = self.idle else { return Ok(None) };
         let (asked, at, end) = (Some(Asked::of(&stretch)), self.at, self.end);
         let walk = walk_again(sources, thread, asked, at)?;
-        Ok(Some(Self { thread: Some(thread), asked, walk, at, end, idle: None, computes: false }))
+        let sign = Some(stretch.sign);
+        Ok(Some(Self { thread: Some(thread), asked, walk, at, end, idle: None, sign }))
     }
 }
 

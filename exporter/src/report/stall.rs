@@ -1,7 +1,7 @@
 //! The strongest stall of a program without messages: which thread hung, and when.
 //!
 //! Android asks about main's message. A program on a JVM has none, and its `main` lasts as long as the program. Its unit is a
-//! *stretch* of a thread without progress, as long as [`MIN_ENDED_HANG`] or longer. Four sources know of one:
+//! *stretch* of a thread without progress, as long as [`MIN_ENDED_HANG`] or longer. Five sources know of one:
 //!
 //! * The record: something is open on the thread, and the thread records nothing, neither a call nor a count of short ones.
 //! * The record of main's waits: one for the same lock follows the other, with next to nothing between them.
@@ -10,6 +10,7 @@
 //! * A dump of the JVM agent: samples of the stack are equal up to a method in which the thread computes, although it calls
 //!   others. That lasts as long as the innermost recorded call around it. (Equal samples of a thread that waits prove nothing: a
 //!   healthy loop waits at one place again and again.)
+//! * The record of earlier turns, beside such a dump of a thread that calls and comes back all of its life ([`turns`]).
 //!
 //! Collections of garbage that stop the process for half of the time are a stretch of each thread that does not wait.
 //!
@@ -27,7 +28,7 @@ use super::idle::Idle;
 use super::judge::{Judge, Judged, MainsWait};
 use super::sources::Sources;
 use super::stretches::{Sign, Stretch, Usual, collected, collections, computing, recorded};
-use super::{MIN_ENDED_HANG, rests};
+use super::{MIN_ENDED_HANG, rests, turns};
 use crate::facts::Facts;
 
 /// A thread that hung, and when.
@@ -118,7 +119,11 @@ fn stretches<'t>(
     let mut all = Vec::new();
     for thread in facts.recording.threads() {
         let mut found = recorded(facts, thread, end, usual)?;
-        found.extend(computing(facts, thread, &facts.sections.dumps, end)?);
+        let (calls, computed) = computing(facts, thread, &facts.sections.dumps, end)?;
+        found.extend(calls);
+        if let Some(computed) = computed {
+            found.extend(turns::at(facts, thread, computed, end)?);
+        }
         if let Some(stops) = &stops {
             found.extend(collected(facts, thread, stops)?);
         }

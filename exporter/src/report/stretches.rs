@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use answers::answer::{FrameView, is_own, mostly_throws, seen};
+use answers::answer::{FrameView, Turns, is_own, mostly_throws, seen};
 use answers::dump::{Dump, Standing};
 use trace_format::event::{Event, Folded, Wait, WaitKind};
 use trace_format::layout::State;
@@ -29,7 +29,7 @@ const MAX_METHODS: usize = 1 << 16;
 /// The number of earlier calls from which on it is known how long a method usually takes.
 const MIN_CALLS: u32 = 2;
 /// A call is unusual if it takes this many times as long as nine of ten others.
-const UNUSUAL: u64 = 8;
+pub(super) const UNUSUAL: u64 = 8;
 /// Waits are a convoy if at most this part of their time, from the first to the last, is between them: a tenth.
 const BETWEEN: u64 = 10;
 
@@ -44,6 +44,10 @@ pub(super) enum Sign {
     LongCall,
     /// A dump of the JVM agent has the thread computing.
     Computing,
+    /// A dump has the thread computing in a turn that takes far longer than these before it.
+    Turn(Turns),
+    /// A dump has the thread computing in a turn, and nothing says how long that may take.
+    Works,
     /// Collections of garbage stop the thread for half of the time or longer.
     Collected,
 }
@@ -81,12 +85,12 @@ pub(super) struct Stretch {
 type Call = (u32, u64);
 
 impl Stretch {
-    fn of(since: u64, until: u64, ended: bool, sign: Sign) -> Self {
+    pub(super) fn of(since: u64, until: u64, ended: bool, sign: Sign) -> Self {
         Self { since, until, ended, sign, calls: [None; MAX_CALLS], task: None, rest: Rest::Unknown }
     }
 
     /// The stretch in these calls, innermost first.
-    fn within<'c>(mut self, calls: impl IntoIterator<Item = &'c Open>) -> Self {
+    pub(super) fn within<'c>(mut self, calls: impl IntoIterator<Item = &'c Open>) -> Self {
         for (known, call) in self.calls.iter_mut().zip(calls) {
             *known = Some((call.key, call.begun));
         }
@@ -379,29 +383,48 @@ pub(super) fn in_order(facts: &Facts<'_>) -> bool {
     facts.recording.header().state == Some(State::Ended)
 }
 
-/// The stretches in which a thread computes, by the agent's dumps.
+/// The stretches of calls in which a thread computes, by the agent's dumps; without any, the last time in which it computes.
 pub(super) fn computing(
     facts: &Facts<'_>,
     thread: &Thread,
     dumps: &[(u64, Dump)],
     end: u64,
-) -> Result<Vec<Stretch>, ReadError> {
+) -> Result<(Vec<Stretch>, Option<Computed>), ReadError> {
     let name = thread_name(thread);
     let mut stood: Vec<Stood> = Vec::new();
+    // The last time in which it computes in a call of the program's.
+    let mut computed = None;
     for (at, dump) in dumps {
         let Some(section) = dump.answer() else { continue };
         let stands = section.standing.iter().filter(|standing| {
             let dumped = section.thread(standing.tid);
             standing.ns >= LEAST_STANDING
-                && dumped.is_some_and(|dumped| {
-                    dumped.name.as_deref() == Some(name.as_str()) && computes_within(standing, dumped)
-                })
+                && standing.computes_in.is_some()
+                && dumped.is_some_and(|dumped| dumped.name.as_deref() == Some(name.as_str()))
         });
-        stood.extend(stands.map(|standing| Stood {
-            throws: mostly_throws(&standing.samples),
-            ..Stood::new(at.saturating_sub(standing.ns), *at)
-        }));
+        for standing in stands {
+            let one = Computed { since: at.saturating_sub(standing.ns), at: *at };
+            computed = Some(one);
+            if section.thread(standing.tid).is_some_and(|dumped| computes_within(standing, dumped)) {
+                stood.push(Stood {
+                    throws: mostly_throws(&standing.samples),
+                    ..Stood::new(one.since, one.at)
+                });
+            }
+        }
     }
+    let found = around_all(facts, thread, stood, end)?;
+    let other = computed.filter(|_| found.is_empty());
+    Ok((found, other))
+}
+
+/// The stretches of the calls around those times in which a thread computes.
+fn around_all(
+    facts: &Facts<'_>,
+    thread: &Thread,
+    stood: Vec<Stood>,
+    end: u64,
+) -> Result<Vec<Stretch>, ReadError> {
     let mut found = Vec::new();
     if stood.is_empty() {
         return Ok(found);
@@ -435,6 +458,20 @@ pub(super) fn computing(
     found.extend(open.map(|stretch| Stretch { ended: false, ..stretch }));
     found.retain(|stretch| stretch.took() >= MIN_ENDED_HANG);
     Ok(found)
+}
+
+/// A time in which a thread has computed, by a dump at its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Computed {
+    pub(super) since: u64,
+    pub(super) at: u64,
+}
+
+impl Computed {
+    /// The earliest time at which the computation may have begun.
+    pub(super) fn begun(&self) -> u64 {
+        self.since.saturating_sub(SAMPLES_APART)
+    }
 }
 
 /// A time in which a thread computes in one method, by a dump.

@@ -48,7 +48,7 @@ pub use kind::CauseKind;
 pub use lines::MAX_OWNERS;
 pub use mostly::Mostly;
 pub use native_summary::{NativeRoot, NativeSummary};
-pub use observed::{CalleeSummary, CpuTime, Observed, SampleSummary, ShortCallSummary, WaitSum};
+pub use observed::{CalleeSummary, CpuTime, Observed, SampleSummary, ShortCallSummary, Turns, WaitSum};
 pub use own::{is_own, is_own_library};
 pub use recent_work::{MessageKind, RecentWork};
 pub use recorded_wait::of_recorded;

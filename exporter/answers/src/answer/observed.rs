@@ -102,6 +102,15 @@ pub struct CalleeSummary {
     pub of: u64,
 }
 
+/// The turns of a thread before one that goes on and on: each from the end of one rest to the begin of the next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Turns {
+    /// The number of them.
+    pub number: usize,
+    /// The time that half of them took at most, ns.
+    pub usual: u64,
+}
+
 /// The facts that the rules decide by. Times are BOOTTIME ns.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Observed {
@@ -136,6 +145,8 @@ pub struct Observed {
     pub cycle: Vec<String>,
     /// True if main is in that cycle or waits for it.
     pub cycle_reached: bool,
+    /// The thread's turns before, if the hang is one that goes on and on.
+    pub turns: Option<Turns>,
     /// Calls by main during the hang that were too short to be recorded.
     pub short: Option<ShortCallSummary>,
     /// Time for which coarse time stood still during the hang, ns.

@@ -17,7 +17,7 @@ use super::system_rules as system;
 use super::wait_cause::wait_cause;
 use crate::dump::StateKind;
 use crate::waited::Waited;
-use crate::words::{percent, seconds};
+use crate::words::{percent, rounded, seconds, times};
 use CauseId as C;
 
 /// Number of messages in five seconds that make a storm, and their minimum share of the time, in percent.
@@ -168,6 +168,10 @@ pub const RULES: &[Rule] = &[
     row(&[C::NativeCode], Medium, seen).when(SEEN),
     row(&[C::LockWait], Low, slept_in_java)
         .when("main slept through the hang, and its samples are in Java code that waits for nothing by name"),
+    row(&[C::BusyMethod], Medium, busy_turn).when(
+        "the dump has samples of 4 s that share a method, and since its last rest the thread has worked eight times as long as it \
+         did in nine of ten turns before, of three or more",
+    ),
     row(&[C::BusyMethod], High, busy_ran)
         .when("main ran half of the time polled, and a method or half of the samples say where"),
     row(&[C::BusyMethod], High, busy_in_samples).when(
@@ -444,6 +448,15 @@ fn busy_ran(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
     let mut evidence = ran(f, cause).filter(|_| f.method.is_some() || sampled.is_some())?;
     evidence.extend(sampled.into_iter().flatten());
     evidence.extend(f.short_calls());
+    Some(evidence)
+}
+
+fn busy_turn(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
+    let turns = f.turns?;
+    let mut evidence = busy_in_samples(f, cause)?;
+    let (number, usual) = (times(turns.number as u64, "turn"), rounded(turns.usual));
+    let text = format!("its {number} before, each from one rest to the next, took {usual} as a rule");
+    evidence.insert(1, Evidence::new(0, text));
     Some(evidence)
 }
 

@@ -220,12 +220,12 @@ fn no_hang(r: &Report, names: &mut Names) -> Vec<Row> {
         let (took, at) = (rounded(idle.duration), r.moment(idle.since));
         let place = names.text(&clean(&idle.place()));
         let long = format!("\"{}\" for {took} at {at}: {place}", clean(&idle.thread));
-        let mut lines = vec![long, "a hang only if the end of that wait was due".to_owned()];
+        let mut lines = vec![long, idle.condition().to_owned()];
         if let Some(answer) = &r.if_due {
             let root = answer.root.as_ref().map(|root| format!(", in {}", names.text(&root.title())));
             lines[1] += &format!(": {}{}", answer.cause_title(), root.unwrap_or_default());
         }
-        rows.push(("Idle", lines));
+        rows.push((if idle.computes { "Busy" } else { "Idle" }, lines));
     }
     rows.extend(r.answer.not_shown.clone().map(|what| ("Not shown", vec![what])));
     if let Some(answer) = &r.at_start {
