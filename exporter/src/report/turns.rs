@@ -1,6 +1,6 @@
 //! A turn of a thread: the time from the end of one rest to the begin of the next one.
 //!
-//! A worker rests where it waits for work, in its own loop or in that of a pool, and a turn is the work on what it got. So a turn
+//! A worker rests where it waits for work, in its own loop or in a pool's, and a turn is the work on what it got. So a turn
 //! tells what a thread does that calls and comes back again and again in its outermost call, or in a library's: no call of its
 //! lasts, but the turn does. If the thread took short turns before, one that goes on and on is a hang. If not, as in a
 //! computation that began with its thread, nothing says when it was to end.
