@@ -67,6 +67,12 @@ CAUSES = {
 NO_HANG = {"no-hang", "recovered"}
 
 
+def says_hang(answer, of_time):
+    """True if a page says that something hangs. A dump of a moment, not of a time, cannot know: without certainty it claims nothing."""
+    claims = answer["hung"] and not answer.get("if_due") and (of_time or answer["confidence"] == "high")
+    return claims and answer["cause"] != "idle"
+
+
 class Label:
     """The head of a program."""
 
@@ -336,9 +342,7 @@ class Examined:
         if answer is None or "error" in answer:
             return "failed"
         if not self.label.hangs:
-            # A dump of a moment cannot know that nothing hangs: without certainty it claims nothing.
-            claims = answer["hung"] and not answer.get("if_due") and (way == "recording" or answer["confidence"] == "high")
-            return "hung" if claims and answer["cause"] != "idle" else "right"
+            return "hung" if says_hang(answer, way == "recording") else "right"
         if not answer["hung"]:
             return "missed"
         if answer.get("if_due"):

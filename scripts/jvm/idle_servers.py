@@ -88,12 +88,9 @@ def asked(out, name):
     return name, answers
 
 
-def says_hang(way, answer):
-    """True if a page says that something hangs: a dump of a moment does so with certainty only."""
-    if "error" in answer:
-        return True
-    certain = way in ("recording", "attach's report") or answer["confidence"] == "high"
-    return answer["hung"] and certain and answer["cause"] != "idle"
+def fails(way, answer):
+    """True if a page says that something hangs, or says nothing."""
+    return "error" in answer or exam.says_hang(answer, way in ("recording", "attach's report"))
 
 
 def main():
@@ -109,7 +106,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(exam.AT_ONCE) as pool:
         for name, answers in pool.map(lambda name: asked(out, name), names):
             for way, answer in answers.items():
-                says = says_hang(way, answer)
+                says = fails(way, answer)
                 asked_about += 1
                 hung += says
                 print(f"{name} {way}: {'HANG' if says else 'no hang'} {answer}", flush=True)
