@@ -49,7 +49,8 @@ impl Answer {
         let owner = self.owners.first().filter(|_| self.cause.id == CauseId::LockWait);
         match owner.and_then(|owner| Some((owner.lock.as_ref()?, owner.root.as_ref()?))) {
             Some((lock, root)) if self.owners.len() == 1 => {
-                format!("Do not hold the lock of {lock} across {}, or do not take it on main.", root.name)
+                let named = format!("the lock of {lock} across {}", root.name);
+                self.cause.next.replace("this lock across slow work", &named)
             }
             _ => self.cause.next.to_owned(),
         }
