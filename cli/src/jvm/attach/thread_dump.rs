@@ -37,13 +37,20 @@ impl ThreadDump {
     pub(super) fn take(target: &Target) -> anyhow::Result<Self> {
         let at = boottime();
         let mut text = target.thread_dump()?;
-        let title = text.windows(2).position(|end| end == b":\n");
-        let process = PathBuf::from(format!("/proc/{}", target.pid()));
-        if let Some(title) = title.filter(|_| connections::end_in(&process)) {
-            text.splice(title + 2..title + 2, connections::LINE.bytes());
+        if connections::end_in(&PathBuf::from(format!("/proc/{}", target.pid()))) {
+            say_connections_end_here(&mut text);
         }
         let dump = Dump::read(Path::new("the thread dump"), text.as_slice())?;
         Ok(Self { at, text, dump })
+    }
+}
+
+/// Adds the line about the process's connections below the title of a dump, where the agent has it in its own.
+fn say_connections_end_here(dump: &mut Vec<u8>) {
+    const END: &[u8] = b":\n";
+    if let Some(title) = dump.windows(END.len()).position(|end| end == END) {
+        let below = title + END.len();
+        dump.splice(below..below, connections::LINE.bytes());
     }
 }
 
@@ -128,4 +135,24 @@ fn idle_lines(dump: &Dump, none: Option<&str>) -> Vec<String> {
         format!("{none}no thread hangs, unless this wait was to end; {name}, by a thread dump:"),
         &answer,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dump_of_a_jvm_says_that_all_connections_end_in_its_process() {
+        let mut text = b"2026-12-01 10:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17.0.9+9 mixed mode, sharing):\n\n\
+            \"main\" #1 prio=5 os_prio=0 cpu=9.00ms elapsed=8.00s tid=0x00007f0000000001 nid=0x8 runnable  [0x00007f0000000000]\n   \
+            java.lang.Thread.State: RUNNABLE\n\tat shop.Client.ask(Client.java:7)\n\n"
+            .to_vec();
+        let says = |text: &[u8]| {
+            let dump = Dump::read(Path::new("dump"), text).unwrap();
+            dump.answer().unwrap().connects_to_itself
+        };
+        assert!(!says(&text));
+        say_connections_end_here(&mut text);
+        assert!(says(&text));
+    }
 }
