@@ -22,6 +22,7 @@ mod answered;
 mod busy;
 mod chart;
 mod collect;
+mod computing;
 mod context;
 mod device;
 mod findings;

@@ -24,10 +24,11 @@ use std::cmp::Reverse;
 use answers::answer::Claim;
 use trace_format::{ReadError, Thread};
 
+use super::computing::computing;
 use super::idle::Idle;
 use super::judge::{Judge, Judged, MainsWait};
 use super::sources::Sources;
-use super::stretches::{Sign, Stretch, Usual, collected, collections, computing, recorded};
+use super::stretches::{Sign, Stretch, Usual, collected, collections, recorded};
 use super::{MIN_ENDED_HANG, rests, turns};
 use crate::facts::Facts;
 

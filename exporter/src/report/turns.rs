@@ -9,7 +9,8 @@ use answers::answer::Turns;
 use trace_format::{ReadError, Thread};
 
 use super::MIN_ENDED_HANG;
-use super::stretches::{Computed, Sign, Stretch, UNUSUAL, innermost};
+use super::computing::Computed;
+use super::stretches::{Sign, Stretch, UNUSUAL, innermost};
 use crate::facts::{Change, Facts, OpenStack, Payload};
 
 /// The least time of a rest, ns: a shorter one may be a lock that another thread has, or the way to a pool's next task.

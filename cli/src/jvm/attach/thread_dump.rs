@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dump_of_a_jvm_says_that_all_connections_end_in_its_process() {
+    fn dumps_of_a_jvm_say_that_all_connections_end_in_its_process() {
         let mut text = b"2026-12-01 10:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17.0.9+9 mixed mode, sharing):\n\n\
             \"main\" #1 prio=5 os_prio=0 cpu=9.00ms elapsed=8.00s tid=0x00007f0000000001 nid=0x8 runnable  [0x00007f0000000000]\n   \
             java.lang.Thread.State: RUNNABLE\n\tat shop.Client.ask(Client.java:7)\n\n"
