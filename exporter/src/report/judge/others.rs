@@ -1,4 +1,4 @@
-//! What other threads do in a stretch whose end they have to bring.
+//! The work of other threads in a stretch whose end they have to bring.
 
 use answers::answer::{CauseId, Claim, Claims, is_schedule};
 use answers::dump;
