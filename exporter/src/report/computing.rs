@@ -32,20 +32,16 @@ pub(super) fn computing(
     let mut computed = None;
     for (at, dump) in dumps {
         let Some(section) = dump.answer() else { continue };
-        let stands = section.standing.iter().filter(|standing| {
-            let dumped = section.thread(standing.tid);
-            standing.ns >= LEAST_STANDING
-                && standing.computes_in.is_some()
-                && dumped.is_some_and(|dumped| dumped.name.as_deref() == Some(name.as_str()))
-        });
-        for standing in stands {
+        let computes = |standing: &&Standing| standing.ns >= LEAST_STANDING && standing.computes_in.is_some();
+        for standing in section.standing.iter().filter(computes) {
+            let named = section.thread(standing.tid);
+            let Some(dumped) = named.filter(|dumped| dumped.name.as_deref() == Some(name.as_str())) else {
+                continue;
+            };
             let one = Computed { since: at.saturating_sub(standing.ns), at: *at };
             computed = Some(one);
-            if section.thread(standing.tid).is_some_and(|dumped| computes_within(standing, dumped)) {
-                stood.push(Stood {
-                    throws: mostly_throws(&standing.samples),
-                    ..Stood::new(one.since, one.at)
-                });
+            if computes_within(standing, dumped) {
+                stood.push(Stood { throws: mostly_throws(&standing.samples), ..Stood::new(one) });
             }
         }
     }
@@ -71,7 +67,7 @@ fn around_all(
     let mut spans = facts.spans(thread);
     while let Some((change, open)) = spans.change()? {
         let Some(time) = change.time() else { continue };
-        while next.front().is_some_and(|stood| stood.at < time) {
+        while next.front().is_some_and(|stood| stood.computed.at < time) {
             around.extend(next.pop_front().and_then(|stood| Around::of(open, &stood)));
         }
         if let Change::Closed { open: closed, until, by, .. } = change {
@@ -112,9 +108,7 @@ impl Computed {
 
 /// A time in which a thread computes in one method, by a dump.
 struct Stood {
-    since: u64,
-    /// The time of the dump.
-    at: u64,
+    computed: Computed,
     /// The time of the calls at each depth that came back meanwhile, ns.
     back: Vec<u64>,
     /// True if it makes exceptions most of the time.
@@ -122,13 +116,13 @@ struct Stood {
 }
 
 impl Stood {
-    const fn new(since: u64, at: u64) -> Self {
-        Self { since, at, back: Vec::new(), throws: false }
+    const fn new(computed: Computed) -> Self {
+        Self { computed, back: Vec::new(), throws: false }
     }
 
     /// Notes that a call at `depth` has ended, which `caller` made.
     fn returned(&mut self, depth: usize, caller: Option<u32>, call: &Open, until: u64) {
-        let took = came_back(call, caller, self.since, until);
+        let took = came_back(call, caller, self.computed.since, until);
         if took > 0 {
             self.back.resize(self.back.len().max(depth + 1), 0);
             self.back[depth] = self.back[depth].saturating_add(took);
@@ -158,14 +152,14 @@ struct Around {
 
 impl Around {
     fn of(stack: &OpenStack, stood: &Stood) -> Option<Self> {
-        let (frames, since) = (stack.frames(), stood.since);
+        let (frames, since) = (stack.frames(), stood.computed.since);
         let depth = frames.iter().rposition(|open| open.begun <= since + SAMPLES_APART)?;
         let Open { key, begun, .. } = frames[depth];
         let outermost = frames.iter().find(|open| ids::is_method(open.key)).map_or(begun, |open| open.begun);
         let within = begun.saturating_sub(outermost) > AT_ONCE && is_within(stack, depth);
         let back = stood.back.get(depth + 1).copied().unwrap_or(0);
         Some(Self {
-            since: begun.max(since.saturating_sub(SAMPLES_APART)),
+            since: begun.max(stood.computed.begun()),
             depth,
             key,
             within,
@@ -220,7 +214,7 @@ mod tests {
             begun: if before { 5 * S } else { 10 * S } + number * took,
             before: false,
         };
-        let mut stood = Stood::new(5 * S, 10 * S);
+        let mut stood = Stood::new(Computed { since: 5 * S, at: 10 * S });
         (0..calls)
             .filter(|_| before)
             .map(call)

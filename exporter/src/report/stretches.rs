@@ -146,8 +146,13 @@ impl Usual {
         let itself = u32::from(stretch.ended);
         let others =
             counts.iter().fold(0_u32, |sum, count| sum.saturating_add(*count)).saturating_sub(itself);
-        short >= MIN_CALLS && u64::from(short) * 10 >= u64::from(others) * 9
+        short >= MIN_CALLS && is_nearly_all(u64::from(short), u64::from(others))
     }
+}
+
+/// True if a part of calls or turns is nine of ten of them.
+pub(super) const fn is_nearly_all(part: u64, all: u64) -> bool {
+    part.saturating_mul(10) >= all.saturating_mul(9)
 }
 
 fn power(took: u64) -> usize {

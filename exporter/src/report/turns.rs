@@ -10,13 +10,15 @@ use trace_format::{ReadError, Thread};
 
 use super::MIN_ENDED_HANG;
 use super::computing::Computed;
-use super::stretches::{Sign, Stretch, UNUSUAL, innermost};
+use super::stretches::{Sign, Stretch, UNUSUAL, innermost, is_nearly_all};
 use crate::facts::{Change, Facts, OpenStack, Payload};
 
 /// The least time of a rest, ns: a shorter one may be a lock that another thread has, or the way to a pool's next task.
 const LEAST_REST: u64 = 10_000_000;
 /// The least number of earlier turns that tell how long one takes.
 const MIN_TURNS: usize = 3;
+/// Maximum number of earlier turns that are known: the first ones.
+const MAX_TURNS: usize = 1 << 16;
 
 /// Reads the turn of a thread at one moment.
 struct Reader {
@@ -42,7 +44,9 @@ impl Reader {
             (found.until, found.ended) = (from, true);
             return true;
         }
-        self.before.push(from - since);
+        if self.before.len() < MAX_TURNS {
+            self.before.push(from - since);
+        }
         self.since = Some(to);
         false
     }
@@ -76,7 +80,8 @@ impl Reader {
         let mut before = self.before;
         before.sort_unstable();
         let short = before.partition_point(|took| *took <= turn.took() / UNUSUAL);
-        let is_unusual = !self.is_cut && short >= MIN_TURNS && short * 10 >= before.len() * 9;
+        let is_unusual =
+            !self.is_cut && short >= MIN_TURNS && is_nearly_all(short as u64, before.len() as u64);
         turn.sign = match before.get(before.len() / 2) {
             Some(usual) if is_unusual => Sign::Turn(Turns { number: before.len(), usual: *usual }),
             _ => Sign::Works,

@@ -98,6 +98,6 @@ fn own_classes(thread: &dump::Thread) -> impl Iterator<Item = &str> {
     })
 }
 
-pub(super) fn outermost(thread: &dump::Thread) -> Option<&str> {
+fn outermost(thread: &dump::Thread) -> Option<&str> {
     own_classes(thread).last()
 }

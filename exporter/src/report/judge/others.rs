@@ -26,7 +26,7 @@ impl Judge<'_, '_> {
         self.mains.as_ref().is_some_and(|wait| wait.ender.is_some())
     }
 
-    pub(super) fn ender(&self) -> Option<&Thread> {
+    fn ender(&self) -> Option<&Thread> {
         let ender = self.mains.as_ref()?.ender?;
         self.sources.facts.recording.threads().iter().find(|thread| thread.tid == ender)
     }
