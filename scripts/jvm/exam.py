@@ -59,7 +59,8 @@ CAUSES = {
     "park": {"future-wait", "park", "lost-wake-up"},
     "permit-wait": {"permit-wait", "future-wait"},
     "pool-exhausted": {"pool-exhausted", "self-made-deadlock"},
-    "pool-wait": {"pool-exhausted", "self-made-deadlock"},
+    # Authors call a wait for the end of a pool so (`awaitTermination`), or a wait for a thread of one.
+    "pool-wait": {"future-wait", "pool-exhausted", "self-made-deadlock"},
     "queue-wait": {"future-wait"},
     "sleep": {"sleep"},
 }
