@@ -60,9 +60,9 @@ impl<'t> Stall<'t> {
             let mut known: Vec<Stretch> = Vec::new();
             for &stretch in found {
                 let Stretch { since, until, ended, sign, .. } = stretch;
-                // The wait within a long call is the hang, or what it rests in.
+                // The wait within a long call is the hang, or what it rests in; and so is the call in a turn.
                 let is_known = |inner: &Stretch| inner.until > since && inner.took() >= stretch.took() / 2;
-                if sign == Sign::LongCall && known.iter().any(is_known) {
+                if matches!(sign, Sign::LongCall | Sign::Turn(_)) && known.iter().any(is_known) {
                     continue;
                 }
                 let judged = judge.claim(thread, &stretch)?;
@@ -529,6 +529,30 @@ mod tests {
         let found = built(recording);
         assert_eq!(hung(&found), Some(("worker", 10, 20)));
         assert_eq!(found.answer.cause.id, CauseId::BusyMethod);
+    }
+
+    #[test]
+    fn calls_that_last_are_the_hang_and_not_the_turn_around_them() {
+        let dump = "Full thread dump by anrscope:\nComputing for 4.0 s in shop.Main.main: thread #1\n\
+            1 of 5 samples of thread #1: shop.Main.work < shop.Main.rounds < shop.Main.main\n\
+            4 of 5 samples of thread #1: shop.Main.work < shop.Main.sum < shop.Main.main\n\n\
+            \"main\" #1 prio=5 tid=0x0000000000000001 nid=0x7 runnable\n   java.lang.Thread.State: RUNNABLE\n\
+            \tat shop.Main.work(Main.java:9)\n\tat shop.Main.sum(Main.java:5)\n\tat shop.Main.main(Main.java:3)\n\n";
+        let recording =
+            program("shop").section(SectionKind::DumpText, &timed::encode(12 * S, dump.as_bytes()));
+        let recording = recording.main("main", |main| {
+            main.enter(S, 1);
+            for second in 2..9 {
+                main.event(second * S, wait(WaitKind::Sleep)).event(second * S + S / 2, Event::WaitEnd);
+                main.enter(second * S + S / 2, 3).exit(second * S + S / 2 + S / 100, 3);
+            }
+            main.event(9 * S, wait(WaitKind::Sleep)).event(9 * S + S / 2, Event::WaitEnd);
+            main.enter(10 * S, 2).enter(10 * S, 3).exit(18 * S, 3).exit(18 * S, 2);
+            main.event(18 * S, wait(WaitKind::Sleep)).event(19 * S, Event::WaitEnd).exit(20 * S, 1);
+        });
+        let found = built(recording);
+        assert_eq!(hung(&found), Some(("main", 10, 18)));
+        assert_eq!(found.hang.unwrap().turns, None);
     }
 
     #[test]

@@ -56,9 +56,10 @@ fn leaf<'s>(samples: &'s [SampledStack], root: &str) -> Option<(&'s str, u64)> {
     // The samples that have a method, and its depth in all of them together.
     let mut found: HashMap<&str, (u64, u64)> = HashMap::new();
     for sample in samples {
-        for (depth, name) in (0..).zip(&sample.methods) {
+        let within = sample.methods.iter().take_while(|name| *name != root);
+        for (depth, name) in (0..).zip(within) {
             let is_first = !sample.methods[..depth as usize].contains(name);
-            if is_first && name != root && is_own(parts(name).0) {
+            if is_first && is_own(parts(name).0) {
                 let (count, depths) = found.entry(name).or_default();
                 *count = count.saturating_add(sample.count);
                 *depths = depths.saturating_add(sample.count.saturating_mul(depth));
@@ -104,6 +105,7 @@ mod tests {
         assert_eq!(leaf_of(&[(2, "a root"), (2, "b root"), (1, "root")]), None, "no method stands out");
         assert_eq!(leaf_of(&[(1, "a root"), (4, "root")]), None, "one sample");
         assert_eq!(leaf_of(&[(5, ". root")]), None, "the loop itself");
+        assert_eq!(leaf_of(&[(5, "root outer")]), None, "what called the root");
     }
 
     #[test]

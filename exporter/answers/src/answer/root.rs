@@ -33,11 +33,10 @@ pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
     if let Some(site) = found.filter(|found| found.cause == cause).and_then(|found| found.root.clone()) {
         return Some(site);
     }
-    // Samples share it, also where the methods within the recorded one are not traced.
     if cause.kind() == CauseKind::BusyMethod
         && let Some(computes) = facts.dumped().and_then(|dumped| dumped.computes.as_ref())
     {
-        return Some(computes.site.clone());
+        return Some(busy(facts, &computes.site));
     }
     // Of many waits the method that was in them, not the one that called it again and again.
     let waits = facts.waits.iter().filter(|sum| sum.count > 1 && wait_cause(facts, sum) == cause);
@@ -80,6 +79,16 @@ fn by_cause(facts: &Observed, cause: CauseId) -> Option<Option<Site>> {
     }
 }
 
+/// The method that samples share, also where the methods within the recorded one are not traced; or a recorded call that it
+/// made, since older samples are of the time before.
+fn busy(facts: &Observed, shared: &Site) -> Site {
+    let depth = |name: &str| facts.recorded.iter().position(|line| line.site.name == name);
+    let recorded = facts.method.as_ref().map(|(name, _)| name.as_str());
+    let inner =
+        recorded.filter(|name| depth(name).is_some_and(|at| depth(&shared.name).is_some_and(|of| at < of)));
+    inner.map_or_else(|| shared.clone(), |name| placed(facts, name))
+}
+
 /// Around a root that makes exceptions: the method that goes on after each of them.
 pub(super) fn around(facts: &Observed, cause: CauseId, root: &Site) -> Option<Site> {
     let dumped = facts.dumped().filter(|_| cause == CauseId::ExceptionStorm)?;
@@ -97,7 +106,9 @@ pub(super) fn placed(facts: &Observed, name: &str) -> Site {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::dump_summary::{Computes, DumpSummary};
     use crate::answer::observed::SampleSummary;
+    use crate::answer::stack::StackLine;
 
     #[test]
     fn a_root_is_a_name_if_there_is_one_and_else_the_methods_number() {
@@ -111,5 +122,21 @@ mod tests {
         assert_eq!(root("method 43", Some("com.acme.Feed.next")), "com.acme.Feed.next");
         assert_eq!(root("method 43", None), "method 43");
         assert_eq!(root("method of.mine", Some("com.acme.Feed.next")), "method of.mine");
+    }
+
+    #[test]
+    fn recorded_calls_within_the_method_that_samples_share_are_the_root() {
+        let root = |shared: &str, method: &str| {
+            let recorded = ["a.B.work", "a.B.busy", "a.B.main"];
+            let recorded = recorded.map(|name| StackLine::recorded(name, None, 5)).to_vec();
+            let computes = Some(Computes { site: Site::named(shared), ns: 4 });
+            let dump = Some((0, DumpSummary { computes, ..DumpSummary::default() }));
+            let method = Some((method.to_owned(), 5));
+            let facts = Observed { method, recorded, dump, ..Observed::default() };
+            of(&facts, CauseId::BusyMethod).unwrap().name
+        };
+        assert_eq!(root("a.B.main", "a.B.work"), "a.B.work");
+        assert_eq!(root("a.B.work", "a.B.main"), "a.B.work");
+        assert_eq!(root("a.B.untraced", "a.B.work"), "a.B.untraced");
     }
 }

@@ -78,9 +78,10 @@ fn first_label(answer: &Answer) -> &'static str {
 /// What main does, since when, and what it calls.
 fn main(r: &Report, wait: Option<(&Hang, &WaitFact)>, names: &mut Names) -> Vec<String> {
     let answer = &r.answer;
-    // A message has its own row.
+    // A message has its own row, which does not say what it is in.
+    let is_whole = answer.mostly.is_none() && answer.around.is_none();
     let is_message = answer.root.as_ref().is_some_and(|root| Some(&root.name) == answer.message.as_ref());
-    let root = answer.place().filter(|_| !is_message).map(|place| names.text(&place));
+    let root = answer.place().filter(|_| !(is_message && is_whole)).map(|place| names.text(&place));
     let mut lines = Vec::new();
     let mut percent = None;
     match (wait, root) {
