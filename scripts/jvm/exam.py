@@ -392,12 +392,16 @@ def fits(wanted, thread):
     return thread is not None and re.fullmatch(re.escape(wanted).replace(r"\*", ".*"), thread) is not None
 
 
-def compiled(labels, home, classes):
+def able_to_run(labels, home):
     version = int(re.search(r'"(\d+)', subprocess.run([home + "/bin/java", "-version"], stderr=subprocess.PIPE, text=True).stderr).group(1))
-    able = [label for label in labels if int(label["java"] or 17) <= version]
-    for directory in {label.directory for label in able}:
-        compile_into(f"{classes}/{directory}", [label for label in able if label.directory == directory], home)
-    return able
+    return [label for label in labels if int(label["java"] or 17) <= version]
+
+
+def compile_all(labels, home, classes):
+    """Compiles each program in Java by itself, since two may have a class of one name, and those in Kotlin together: that is slow."""
+    compile_of = lambda directory: compile_into(f"{classes}/{directory}", [each for each in labels if each.directory == directory], home)
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(compile_of, sorted({label.directory for label in labels})))
 
 
 def compile_into(classes, labels, home):
@@ -444,12 +448,14 @@ def main():
         # Of two programs with one name the second one is by itself.
         known = set()
         for label in labels:
-            label.directory = label.family if label.name in known else "all"
             label.own = f"{label.family}-{label.name}" if label.name in known else label.name
+            label.directory = "kotlin" if label.is_kotlin and label.name not in known else label.own
             known.add(label.name)
         if not labels:
             return
-        able = compiled(labels, home, work + "/classes")
+        able = able_to_run(labels, home)
+        if mode != "--again":
+            compile_all(able, home, work + "/classes")
         if len(able) < len(labels):
             print(f"{len(labels) - len(able)} programs need a newer javac and are left out", file=sys.stderr)
         done = []

@@ -95,7 +95,7 @@ table! {
         /// A permit of a semaphore.
         PermitWait = ("permit-wait", "wait for a permit", K::ThreadWait,
             "Find who has the permits and gives none back: release in a finally block, and wait with a timeout.", ""),
-        /// What another thread has to give: a future, a latch, an element of a queue, a condition, the end of a pool.
+        /// A thing that another thread has to give: a future, a latch, an element of a queue, a condition, the end of a pool.
         FutureWait = ("future-wait", "wait for another thread", K::ThreadWait,
             "Do not wait on the main thread: let the result be posted to it.",
             "Look at the thread that has to give the result or the signal, and wait with a timeout."),
