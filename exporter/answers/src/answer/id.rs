@@ -247,6 +247,12 @@ impl CauseId {
     pub fn is_main_responsive(self) -> bool {
         matches!(self, Self::Input | Self::Vsync | Self::StoppedByDump | Self::Idle | Self::Recovered)
     }
+
+    /// True for a wait that another thread or the clock ends, in which a thread does not run.
+    pub(super) fn is_for_a_thread(self) -> bool {
+        let waits = matches!(self, Self::FutureWait | Self::PermitWait | Self::RunBlocking | Self::Park);
+        waits || matches!(self, Self::LockWait | Self::ThreadJoin | Self::ObjectWait | Self::Sleep)
+    }
 }
 
 #[cfg(test)]

@@ -71,12 +71,23 @@ pub(crate) fn thread_activity(thread: &crate::dump::Thread) -> Activity {
     let has_run = || thread.cpu_ns.zip(thread.elapsed_ns).is_some_and(|(cpu, elapsed)| cpu > elapsed / 2);
     match found {
         Activity::Of(CauseId::NetworkIo | CauseId::DiskIo) if has_run() => Activity::Java,
+        Activity::Of(cause) if cause.is_for_a_thread() && runs(thread) => Activity::Java,
         // A library may sleep for what it gives.
         Activity::Of(CauseId::FutureWait) if thread.state.as_deref().is_some_and(is_asleep) => {
             Activity::Of(CauseId::Sleep)
         }
         found => found,
     }
+}
+
+/// True for a thread of a JVM that runs, and not in a native method of a wait: what it called to wait comes back at once, as with
+/// an interrupt that nobody clears.
+fn runs(thread: &crate::dump::Thread) -> bool {
+    let is_native_wait = |frame: FrameView<'_>| {
+        matches!(frame, FrameView::Java { native: true, method, .. }
+            if ["park", "wait", "wait0", "sleep", "sleep0", "sleepNanos0"].contains(&method))
+    };
+    thread.state.as_deref() == Some("RUNNABLE") && !stack::seen(thread).next().is_none_or(is_native_wait)
 }
 
 /// True for the state that a JVM's dump gives a thread in `Thread.sleep`.
@@ -346,6 +357,19 @@ mod tests {
             ["sun.nio.ch.FileDispatcherImpl.seek0", "java.io.BufferedInputStream.skip", "a.B.skipFully"];
         assert_eq!(activity(6_000, "RUNNABLE", &skips), Activity::Java);
         assert_eq!(activity(4_000, "RUNNABLE", &skips), Activity::Of(CauseId::DiskIo));
+    }
+
+    #[test]
+    fn threads_that_run_in_a_call_that_waits_compute() {
+        let takes = ["java.util.concurrent.LinkedBlockingQueue.take", "a.B.drain"];
+        let throws = ["java.lang.Throwable.fillInStackTrace", takes[0], takes[1]];
+        let parks = ["jdk.internal.misc.Unsafe.park", takes[0], takes[1]];
+        assert_eq!(activity(100, "RUNNABLE", &takes), Activity::Java);
+        assert_eq!(activity(100, "RUNNABLE", &throws), Activity::Java);
+        assert_eq!(activity(100, "WAITING (parking)", &parks), Activity::Of(CauseId::FutureWait));
+        let reads =
+            ["sun.nio.ch.SocketDispatcher.read0", "java.net.Socket$SocketInputStream.read", "a.B.ask"];
+        assert_eq!(activity(100, "RUNNABLE", &reads), Activity::Of(CauseId::NetworkIo));
     }
 
     #[test]
