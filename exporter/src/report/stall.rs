@@ -507,6 +507,44 @@ mod tests {
     }
 
     #[test]
+    fn threads_that_wait_in_a_call_that_usually_is_short_come_before_readers_in_a_loop() {
+        let dump = "Full thread dump by anrscope:\n\n\
+            \"main\" #1 prio=5 tid=0x0000000000000001 nid=0x7 waiting\n   java.lang.Thread.State: TIMED_WAITING (sleeping)\n\
+            \tat java.lang.Thread.sleep(Native Method)\n\tat shop.Main.main(Main.java:3)\n\n\
+            \"printer\" #2 prio=5 tid=0x0000000000000002 nid=0x8 runnable\n   java.lang.Thread.State: RUNNABLE\n\
+            \tat sun.nio.ch.SocketDispatcher.read0(Native Method)\n\
+            \tat java.net.Socket$SocketInputStream.read(Socket.java:9)\n\
+            \tat shop.Printer.print(Printer.java:5)\n\tat shop.Printer.run(Printer.java:3)\n\n\
+            \"spool\" #3 prio=5 tid=0x0000000000000003 nid=0x9 in Object.wait()\n   java.lang.Thread.State: WAITING (on object monitor)\n\
+            \tat java.lang.Object.wait(Native Method)\n\tat shop.Spool.await(Spool.java:5)\n\
+            \tat shop.Spool.run(Spool.java:3)\n\n";
+        let found = |jobs: u64| {
+            let recording =
+                program("shop").section(SectionKind::DumpText, &timed::encode(16 * S, dump.as_bytes()));
+            let recording = recording.main("main", asleep).thread("printer", 8, |printer| {
+                let call = CallId::of("java.io.InputStream", "read");
+                let reads = Event::WaitBegin(Wait { call, ..Wait::new(WaitKind::Blocking) });
+                printer.enter(S, 3);
+                (1..10).for_each(|second| {
+                    printer.event(second * S, reads.clone()).event(second * S + S / 2, Event::WaitEnd);
+                });
+                printer.event(10 * S, reads);
+            });
+            let recording = recording.thread("spool", 9, |spool| {
+                spool.enter(S, 5);
+                (2..2 + jobs).for_each(|second| {
+                    spool.enter(second * S, 4).exit(second * S + S / 50, 4);
+                });
+                spool.enter(10 * S, 4).event(10 * S, wait(WaitKind::ObjectWait));
+            });
+            let found = built(recording);
+            hung(&found).map(|(thread, ..)| thread.to_owned())
+        };
+        assert_eq!(found(6).as_deref(), Some("spool"));
+        assert_eq!(found(0).as_deref(), Some("printer"), "nothing says how long the call takes");
+    }
+
+    #[test]
     fn waits_in_which_the_thread_computes_are_none() {
         let dump = "Full thread dump by anrscope:\nComputing for 5.0 s in shop.Hook.sign: thread #2\n\
             5 of 5 samples of thread #2: shop.Hook.sign\n\n\

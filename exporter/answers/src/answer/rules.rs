@@ -90,7 +90,7 @@ pub const RULES: &[Rule] = &[
     row(&[C::PoolExhausted, C::SelfMadeDeadlock, C::LatchNeverCountedDown], High, steps).when(STEPS),
     // A condition that the thread tests first may have been true at that time, and no longer.
     row(&[C::LostWakeUp], Medium, steps).when(STEPS),
-    row(&[C::PoolDeadlock, C::SelfMadeDeadlock], Medium, |f, id| dumped(f, id, Medium))
+    row(&[C::PoolDeadlock, C::SelfMadeDeadlock, C::ObjectWait, C::FutureWait], Medium, |f, id| dumped(f, id, Medium))
         .when(PROBABLY_IN_TURN),
     row(&[C::PoolExhausted], Medium, |f, id| dumped(f, id, Medium)).when(
         "the dump has main waiting for a result, and all threads of a pool waiting for tasks that no \

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::answer::{DumpedLink, DumpedWhy};
+use crate::answer::{CauseId, DumpedLink, DumpedWhy};
 use crate::dump::{Dump, address};
 
 /// Maximum number of threads listed for a link.
@@ -48,7 +48,10 @@ pub(super) fn json(dump: &Dump) -> Value {
     let culprit = why.links.last().filter(|_| why.links.len() > 1);
     json!({
         "text": why.text(),
-        "cause": found.map(|found| if why.cycle { "self-made-deadlock" } else { found.cause.word() }),
+        "cause": found.map(|found| match found.cause {
+            CauseId::PoolDeadlock => CauseId::SelfMadeDeadlock.word(),
+            cause => cause.word(),
+        }),
         "confidence": found.map(|found| found.confidence.word()),
         "because": found.map(|found| &found.because),
         "cycle": why.cycle,
@@ -86,6 +89,21 @@ mod tests {
         assert_eq!(deadlock["cause"], "self-made-deadlock");
         assert_eq!((&deadlock["cycle"], &deadlock["confidence"]), (&json!(true), &json!("high")));
         assert_eq!(json(&read("nested-get.25.jstack.txt"))["cause"], "pool-exhausted");
+    }
+
+    #[test]
+    fn a_notification_has_no_owner_so_a_circle_through_it_is_called_as_the_wait() {
+        let text = "Full thread dump OpenJDK 64-Bit Server VM (17.0.15 mixed mode):\n\n\
+            \"main\" #1 prio=5 tid=0x01 nid=0x1 in Object.wait()\n   java.lang.Thread.State: WAITING (on object monitor)\n\
+            \tat java.lang.Object.wait(Native Method)\n\t- waiting on <0x0a> (a shop.Outbox)\n\
+            \tat shop.Outbox.put(Outbox.java:5)\n\t- locked <0x0a> (a shop.Outbox)\n\
+            \tat shop.Campaign.send(Campaign.java:9)\n\t- locked <0x0b> (a shop.Campaign)\n\n\
+            \"drain\" #9 prio=5 tid=0x02 nid=0x2 waiting for monitor entry\n   java.lang.Thread.State: BLOCKED (on object monitor)\n\
+            \tat shop.Campaign.next(Campaign.java:14)\n\t- waiting to lock <0x0b> (a shop.Campaign)\n\
+            \tat shop.Drain.run(Drain.java:3)\n\n";
+        let why = json(&Dump::read(Path::new("dump"), text.as_bytes()).unwrap());
+        assert_eq!((&why["cause"], &why["cycle"]), (&json!("object-wait"), &json!(true)), "{why}");
+        assert_eq!(why["confidence"], "medium");
     }
 
     #[test]

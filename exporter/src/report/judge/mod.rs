@@ -176,6 +176,10 @@ impl Judge<'_, '_> {
                 true,
                 Sign::Still(Some(_)),
             ) if self.has_ender() => Claim::MainBlocked,
+            // In a call that usually is short it has something to do.
+            (Some(Claim::Waits), false, Sign::Still(_)) if self.usual.is_unusual(stretch) => {
+                Claim::WaitsInTask
+            }
             (Some(claim), _, Sign::Still(_) | Sign::Computing | Sign::Turn(_) | Sign::Works) => claim,
             (_, true, Sign::Still(Some(wait)) | Sign::Convoy(wait)) if self.is_lock(&wait) => {
                 Claim::MainBlocked

@@ -250,6 +250,14 @@ impl Why {
         threads.iter().cycle().nth(taker + 1).copied()
     }
 
+    /// The cause if the chain returns to `next`. A permit and a notification have no owner, so what the first thread waits for says
+    /// more: the permits may be lost, and any other thread could notify.
+    fn cause_of_a_circle(&self, next: usize, passed: &[usize]) -> Option<WhyCause> {
+        let first = passed.iter().position(|thread| *thread == next)?;
+        let owned = |link: &WhyLink| !matches!(link.waits_for, "semaphore" | "condition");
+        self.links.get(first..)?.iter().all(owned).then_some(WhyCause::SelfMadeDeadlock)
+    }
+
     /// The kernel id of the thread at the end of the chain, which has to go on first; `None` if the chain itself is the reason.
     pub(super) fn giver(&self) -> Option<u32> {
         let is_named = self.cycle || self.cause.is_some_and(|cause| cause.cause_id().is_some());
@@ -314,7 +322,7 @@ impl Chains<'_> {
                         (why.cause, why.culprit) = (Some(WhyCause::NoMoreWork), self.culprit(putter));
                         break;
                     }
-                    (why.cycle, why.cause) = (true, Some(WhyCause::SelfMadeDeadlock));
+                    (why.cycle, why.cause) = (true, why.cause_of_a_circle(next, &passed));
                     // Alone, main waits for what only main can run.
                     let of_task = || Culprit {
                         thread: self.thread_name(main),

@@ -13,6 +13,9 @@ const LONG: u64 = 100_000_000;
 /// Maximum number of groups of threads said.
 const MAX_GROUPS: usize = 3;
 
+/// The end of a chain that returns to a thread.
+const CIRCLE: &str = "so these threads wait for each other";
+
 /// `com.example.Cart.load` as `Cart.load`; of a coroutine's code, its class.
 fn short(name: &str) -> &str {
     if let Some(class) = name.strip_suffix(".invokeSuspend") {
@@ -140,7 +143,8 @@ pub(super) fn lines(why: &Why, at: u64) -> Vec<String> {
         Some(WhyCause::SelfMadeDeadlock) if why.links.len() == 1 => {
             "only this thread runs such tasks, and it waits"
         }
-        Some(WhyCause::SelfMadeDeadlock) => "so these threads wait for each other",
+        Some(WhyCause::SelfMadeDeadlock) => CIRCLE,
+        None if why.cycle => CIRCLE,
         Some(WhyCause::LatchNeverCountedDown) => "all tasks that could count it down have ended",
         Some(WhyCause::LostWakeUp) => "it was notified before the wait began, and not since",
         Some(WhyCause::NeverSignalled) => "no recorded thread has notified it",

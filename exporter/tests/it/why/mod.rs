@@ -28,6 +28,7 @@ const LINES: &str = "1,Cart.java,10\n2,Cart.java,20\n3,Cart.java,30\n4,Cart.java
 struct Classes {
     future: TextId,
     lock: TextId,
+    semaphore: TextId,
     latch: TextId,
     condition: TextId,
     queue: TextId,
@@ -58,6 +59,7 @@ fn why(fill: impl FnOnce(RecordingBuilder, Classes) -> RecordingBuilder) -> Opti
     let classes = Classes {
         future: text("java.util.concurrent.FutureTask"),
         lock: text("java.util.concurrent.locks.ReentrantLock"),
+        semaphore: text("java.util.concurrent.Semaphore"),
         latch: text("java.util.concurrent.CountDownLatch"),
         condition: text("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject"),
         queue: text("java.util.concurrent.LinkedBlockingQueue"),
@@ -199,6 +201,21 @@ fn a_task_that_needs_mains_lock_makes_a_cycle_across_kinds() {
     .unwrap();
     assert_eq!((why.cause, why.cycle), (Some(WhyCause::SelfMadeDeadlock), true));
     assert_eq!(why.links[1].owner.as_deref(), Some("main"));
+}
+
+#[test]
+fn threads_that_have_the_permits_for_which_they_wait_are_a_cycle_but_no_deadlock() {
+    let why = why(|builder, c| {
+        let takes = |time: u64, thread: &mut ThreadBuilder| {
+            thread.enter(time * MS, 1);
+            at(time, thread, step(Step::Acquired, LOCK, 0));
+            waits(1_000 + time, thread, (LOCK, c.semaphore, 0));
+        };
+        builder.main("main", |main| takes(900, main)).thread("worker", 9, |worker| takes(901, worker))
+    })
+    .unwrap();
+    assert_eq!((why.cause, why.cycle), (None, true), "{}", why.text);
+    assert!(why.text.ends_with("so these threads wait for each other"), "{}", why.text);
 }
 
 #[test]

@@ -69,7 +69,13 @@ impl<'a> Chain<'a> {
         let share = (!alone).then_some((stuck.len(), stuck.len() + working.len()));
         let because = self.because(&waiter, known, joined, share);
         let cause = DumpedCause {
-            cause: if first.pool.is_some() { CauseId::PoolDeadlock } else { CauseId::SelfMadeDeadlock },
+            cause: match step.awaited {
+                // Any other thread could notify, too.
+                Awaited::Notification => CauseId::ObjectWait,
+                Awaited::Condition => CauseId::FutureWait,
+                _ if first.pool.is_some() => CauseId::PoolDeadlock,
+                _ => CauseId::SelfMadeDeadlock,
+            },
             confidence: if is_sure { Confidence::High } else { Confidence::Medium },
             finding: format!("{}, while {waiter} waits for {}", link.text, step.awaited.words()),
             because,
