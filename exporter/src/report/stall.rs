@@ -545,6 +545,33 @@ mod tests {
     }
 
     #[test]
+    fn dumps_in_which_a_wait_is_over_do_not_say_what_it_was_for() {
+        let main = |state: &str, inner: &str| {
+            format!(
+                "Full thread dump by anrscope:\n\n\"main\" #1 prio=5 tid=0x0000000000000001 nid=0x7 waiting\n   \
+                 java.lang.Thread.State: {state}\n\tat {inner}\n\
+                 \tat java.util.concurrent.CountDownLatch.await(CountDownLatch.java:230)\n\tat shop.Main.main(Main.java:3)\n\n"
+            )
+        };
+        let clock = "\"clock\" #2 prio=5 tid=0x0000000000000002 nid=0x8 waiting\n   java.lang.Thread.State: WAITING (parking)\n\
+            \tat jdk.internal.misc.Unsafe.park(Native Method)\n\
+            \tat java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue.take(Pool.java:9)\n\
+            \tat shop.Main$Clock.run(Main.java:7)\n\n";
+        let waits = main("WAITING (parking)", "jdk.internal.misc.Unsafe.park(Native Method)") + clock;
+        let goes_on = main("RUNNABLE", "java.util.concurrent.locks.LockSupport.park(LockSupport.java:212)");
+        let recording =
+            program("shop").section(SectionKind::DumpText, &timed::encode(8 * S, waits.as_bytes()));
+        let recording = recording.section(SectionKind::DumpText, &timed::encode(39 * S, goes_on.as_bytes()));
+        let call = CallId::of("java.util.concurrent.CountDownLatch", "await");
+        let found = built(recording.main("main", |main| {
+            main.enter(S, 1);
+            main.event(2 * S, Event::WaitBegin(Wait { call, lock: 1, ..Wait::new(WaitKind::Park) }));
+            main.event(39 * S, Event::WaitEnd).exit(39 * S, 1);
+        }));
+        assert_eq!(hung(&found), None, "main keeps the program of a schedule alive");
+    }
+
+    #[test]
     fn waits_in_which_the_thread_computes_are_none() {
         let dump = "Full thread dump by anrscope:\nComputing for 5.0 s in shop.Hook.sign: thread #2\n\
             5 of 5 samples of thread #2: shop.Hook.sign\n\n\

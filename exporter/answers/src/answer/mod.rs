@@ -66,12 +66,12 @@ use crate::words::said_of;
 
 /// What a dumped thread does.
 pub(crate) fn thread_activity(thread: &crate::dump::Thread) -> Activity {
-    let found = classify(stack::seen(thread), thread.state.as_deref().unwrap_or_default());
     // Who waits for a connection or a disk uses no CPU time: one that has used half of all time asks it again and again.
     let has_run = || thread.cpu_ns.zip(thread.elapsed_ns).is_some_and(|(cpu, elapsed)| cpu > elapsed / 2);
-    match found {
+    match by_frames(thread) {
         Activity::Of(CauseId::NetworkIo | CauseId::DiskIo) if has_run() => Activity::Java,
-        Activity::Of(cause) if cause.is_for_a_thread() && runs(thread) => Activity::Java,
+        // What it called to wait comes back at once, as with an interrupt that nobody clears.
+        _ if is_awake(thread) && !stack::seen(thread).next().is_some_and(is_native_wait) => Activity::Java,
         // A library may sleep for what it gives.
         Activity::Of(CauseId::FutureWait) if thread.state.as_deref().is_some_and(is_asleep) => {
             Activity::Of(CauseId::Sleep)
@@ -80,14 +80,19 @@ pub(crate) fn thread_activity(thread: &crate::dump::Thread) -> Activity {
     }
 }
 
-/// True for a thread of a JVM that runs, and not in a native method of a wait: what it called to wait comes back at once, as with
-/// an interrupt that nobody clears.
-fn runs(thread: &crate::dump::Thread) -> bool {
-    let is_native_wait = |frame: FrameView<'_>| {
-        matches!(frame, FrameView::Java { native: true, method, .. }
-            if ["park", "wait", "wait0", "sleep", "sleep0", "sleepNanos0"].contains(&method))
-    };
-    thread.state.as_deref() == Some("RUNNABLE") && !stack::seen(thread).next().is_none_or(is_native_wait)
+fn by_frames(thread: &crate::dump::Thread) -> Activity {
+    classify(stack::seen(thread), thread.state.as_deref().unwrap_or_default())
+}
+
+/// True for a thread of a JVM that runs in a call that waits for a thread or for a time: one wait was over when the dump was taken.
+pub fn is_awake(thread: &crate::dump::Thread) -> bool {
+    let waits = || matches!(by_frames(thread), Activity::Of(cause) if cause.is_for_a_thread());
+    thread.state.as_deref() == Some("RUNNABLE") && waits()
+}
+
+fn is_native_wait(frame: FrameView<'_>) -> bool {
+    let waits = ["park", "wait", "wait0", "sleep", "sleep0", "sleepNanos0"];
+    matches!(frame, FrameView::Java { native: true, method, .. } if waits.contains(&method))
 }
 
 /// True for the state that a JVM's dump gives a thread in `Thread.sleep`.

@@ -1,6 +1,6 @@
 //! The thread of a stretch in the dumps of that time.
 
-use answers::answer::{Claims, FrameView, has_waited_anew, is_ending, is_own, seen};
+use answers::answer::{Claims, FrameView, has_waited_anew, is_awake, is_ending, is_own, seen};
 use answers::dump::{self, LockKind, LockLine, Section};
 use trace_format::Thread;
 use trace_format::event::{Wait, WaitKind};
@@ -38,8 +38,10 @@ impl Judge<'_, '_> {
         let until = stretch.last_dump();
         let mut within = self.claims.iter().rev().filter(|(at, _)| (stretch.since..=until).contains(at));
         within.find_map(|(_, dump)| {
-            // Of the thread that ends the process the last dump shows no more than that.
-            let mut threads = dump.section.threads.iter().filter(|dumped| !is_ending(dumped));
+            // Of a thread that ends the process, or whose wait was over, the last dump shows no more than that.
+            let waits = matches!(stretch.sign, Sign::Still(Some(_)));
+            let is_over = |dumped: &dump::Thread| is_ending(dumped) || waits && is_awake(dumped);
+            let mut threads = dump.section.threads.iter().filter(|dumped| !is_over(dumped));
             let dumped = threads.find(|dumped| dumped.name.as_deref() == Some(name.as_str()));
             Some((dump, dumped.or_else(|| self.renamed(dump.section, stretch))?))
         })
