@@ -526,7 +526,7 @@ mod tests {
                 let reads = Event::WaitBegin(Wait { call, ..Wait::new(WaitKind::Blocking) });
                 printer.enter(S, 3);
                 (1..10).for_each(|second| {
-                    printer.event(second * S, reads.clone()).event(second * S + S / 2, Event::WaitEnd);
+                    printer.event(second * S, reads).event(second * S + S / 2, Event::WaitEnd);
                 });
                 printer.event(10 * S, reads);
             });
