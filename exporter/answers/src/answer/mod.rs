@@ -84,7 +84,7 @@ fn by_frames(thread: &crate::dump::Thread) -> Activity {
     classify(stack::seen(thread), thread.state.as_deref().unwrap_or_default())
 }
 
-/// True for a thread of a JVM that runs in a call that waits for a thread or for a time: one wait was over when the dump was taken.
+/// True for a thread of a JVM that runs in a call that waits for a thread or a time: one wait was over when it was dumped.
 pub fn is_awake(thread: &crate::dump::Thread) -> bool {
     let waits = || matches!(by_frames(thread), Activity::Of(cause) if cause.is_for_a_thread());
     thread.state.as_deref() == Some("RUNNABLE") && waits()

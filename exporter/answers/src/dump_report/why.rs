@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_notification_has_no_owner_so_a_circle_through_it_is_called_as_the_wait() {
+    fn circles_through_a_notification_are_called_as_the_wait() {
         let text = "Full thread dump OpenJDK 64-Bit Server VM (17.0.15 mixed mode):\n\n\
             \"main\" #1 prio=5 tid=0x01 nid=0x1 in Object.wait()\n   java.lang.Thread.State: WAITING (on object monitor)\n\
             \tat java.lang.Object.wait(Native Method)\n\t- waiting on <0x0a> (a shop.Outbox)\n\

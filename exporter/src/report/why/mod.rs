@@ -250,8 +250,8 @@ impl Why {
         threads.iter().cycle().nth(taker + 1).copied()
     }
 
-    /// The cause if the chain returns to `next`. A permit and a notification have no owner, so what the first thread waits for says
-    /// more: the permits may be lost, and any other thread could notify.
+    /// The cause if the chain returns to `next`. A permit and a notification have no owner: the permits may be lost, and any
+    /// other thread could notify.
     fn cause_of_a_circle(&self, next: usize, passed: &[usize]) -> Option<WhyCause> {
         let first = passed.iter().position(|thread| *thread == next)?;
         let owned = |link: &WhyLink| !matches!(link.waits_for, "semaphore" | "condition");
