@@ -476,7 +476,7 @@ impl<'c> Builder<'c> {
             if let Some(run) = task.and_then(|task| self.index.tasks.get_mut(task)?.run.as_mut()) {
                 run.ended = Some(step.at);
             } else if let Some(orphans) = self.so_far.orphans.get_mut(&run.method)
-                && let Some(orphan) = orphans.iter_mut().find(|orphan| **orphan == run)
+                && let Some(orphan) = orphans.iter_mut().rfind(|orphan| **orphan == run)
             {
                 orphan.ended = Some(step.at);
             }

@@ -16,7 +16,7 @@ use answers::answer::{
 use answers::dump;
 use answers::waited::Waited;
 use trace_format::event::{CallId, Wait, WaitKind, types};
-use trace_format::{ReadError, Thread};
+use trace_format::{ReadError, TextId, Thread};
 
 use super::idle::Idle;
 use super::sources::Sources;
@@ -327,8 +327,14 @@ impl Judge<'_, '_> {
         dumped: Option<&dump::Thread>,
     ) -> Result<u64, ReadError> {
         let by_dump = dumped.is_some_and(|dumped| due_to_dumped(dumped) == Due::Nothing);
-        let is_idle = |wait: &Wait| {
-            due_to_recorded(self.waited(wait)) == Due::Nothing || by_dump && wait.kind != WaitKind::Monitor
+        // A thread waits for one thing again and again, as a rule.
+        let mut last: Option<((WaitKind, TextId, CallId), Due)> = None;
+        let mut is_idle = |wait: &Wait| {
+            let of = (wait.kind, wait.class, wait.call);
+            let due = last.filter(|(known, _)| *known == of);
+            let due = due.map_or_else(|| due_to_recorded(self.waited(wait)), |(_, due)| due);
+            last = Some((of, due));
+            due == Due::Nothing || by_dump && wait.kind != WaitKind::Monitor
         };
         let within =
             |since: u64, until: u64| until.min(stretch.until).saturating_sub(since.max(stretch.since));
