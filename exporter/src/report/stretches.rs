@@ -1,7 +1,5 @@
 //! The stretches of time in which a thread makes no progress, as far as a recording knows.
 
-use std::collections::HashMap;
-
 use answers::answer::Turns;
 use trace_format::event::{Event, Folded, Wait, WaitKind};
 use trace_format::layout::State;
@@ -112,15 +110,31 @@ impl Stretch {
 
 /// The usual time of a method's calls: their number by the power of two of their time.
 #[derive(Debug, Default)]
-pub(super) struct Usual(HashMap<u32, [u32; u64::BITS as usize]>);
+pub(super) struct Usual {
+    /// By method, the place of its counts, from 1 on; 0 if no call of it has ended. A hash for each call would take a sixth of a report.
+    places: Vec<u32>,
+    counts: Vec<[u32; u64::BITS as usize]>,
+}
 
 impl Usual {
     fn ended(&mut self, method: u32, took: u64, times: u32) {
-        if self.0.len() == MAX_METHODS && !self.0.contains_key(&method) {
+        let at = method as usize;
+        if !ids::is_method(method) || self.counts.len() == MAX_METHODS && self.counts_of(method).is_none() {
             return;
         }
-        let count = &mut self.0.entry(method).or_insert([0; u64::BITS as usize])[power(took)];
+        if at >= self.places.len() {
+            self.places.resize((at + 1).next_power_of_two(), 0);
+        }
+        if self.places[at] == 0 {
+            self.counts.push([0; u64::BITS as usize]);
+            self.places[at] = self.counts.len() as u32;
+        }
+        let count = &mut self.counts[self.places[at] as usize - 1][power(took)];
         *count = count.saturating_add(times);
+    }
+
+    fn counts_of(&self, method: u32) -> Option<&[u32; u64::BITS as usize]> {
+        self.counts.get(self.places.get(method as usize)?.checked_sub(1)? as usize)
     }
 
     /// Takes the count of calls that were too short to be recorded one by one.
@@ -140,7 +154,7 @@ impl Usual {
     /// stretch's end.
     pub(super) fn is_unusual_call(&self, (method, begun): (u32, u64), stretch: &Stretch) -> bool {
         let took = stretch.until.saturating_sub(begun);
-        let Some(counts) = self.0.get(&method) else { return false };
+        let Some(counts) = self.counts_of(method) else { return false };
         let short =
             counts[..power(took / UNUSUAL)].iter().fold(0_u32, |sum, count| sum.saturating_add(*count));
         let itself = u32::from(stretch.ended);
