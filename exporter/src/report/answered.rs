@@ -326,6 +326,11 @@ fn dumped(
         if !confirmed && let Some(why) = of_another(dump, header) {
             (facts.anr, facts.others) = (false, Some((*at, why)));
         }
+        // One of all threads knows more than a later one that had no time for them.
+        let is_cut = dump.answer().is_some_and(|section| section.left_out > 0);
+        if is_cut && facts.dumped().is_some() {
+            continue;
+        }
         if facts.set_dump(*at, dump, pid, wanted) && !facts.on_jvm {
             return;
         }

@@ -592,7 +592,7 @@ mod tests {
         assert_eq!(dump.warnings, Vec::<String>::new(), "{text}");
         let [section] = &dump.sections[..] else { panic!("{text}") };
         assert!(section.ended && section.threads.len() == 3, "{section:?}");
-        assert!(section.connects_to_itself);
+        assert_eq!((section.connects_to_itself, section.left_out), (true, 2));
         assert_eq!(section.facts.len(), 1, "only the title is a fact: {:?}", section.facts);
         let [_, spins] = &section.standing[..] else { panic!("{:?}", section.standing) };
         let read = spins.samples.iter().map(|sample| (sample.count, sample.methods.clone()));

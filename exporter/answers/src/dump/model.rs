@@ -69,6 +69,8 @@ pub struct Section {
     pub standing: Vec<Standing>,
     /// True if the JVM agent found that both ends of each of its connections are in it.
     pub connects_to_itself: bool,
+    /// The number of threads for which the JVM agent had no room or no time: nothing follows from the absence of one.
+    pub left_out: u32,
     /// Whether its last line is present.
     pub ended: bool,
     /// Its first line in the text, from 1.

@@ -32,12 +32,17 @@ impl Judge<'_, '_> {
         since
     }
 
-    /// The thread in the last dump of that time: the longer nothing changes, the more is known.
+    /// The thread in the last dump of that time that has all threads, or else in the last one: the longer nothing changes, the
+    /// more is known.
     pub(super) fn dumped(&self, thread: &Thread, stretch: &Stretch) -> Option<(&Claims<'_>, &dump::Thread)> {
         let name = thread_name(thread);
         let until = stretch.last_dump();
-        let mut within = self.claims.iter().rev().filter(|(at, _)| (stretch.since..=until).contains(at));
-        within.find_map(|(_, dump)| {
+        let within = |is_whole: bool| {
+            let is_in = move |(at, _): &&(u64, Claims<'_>)| (stretch.since..=until).contains(at);
+            let dumps = self.claims.iter().rev().filter(is_in);
+            dumps.filter(move |(_, dump)| (dump.section.left_out == 0) == is_whole)
+        };
+        within(true).chain(within(false)).find_map(|(_, dump)| {
             // Of a thread that ends the process, or whose wait was over, the last dump shows no more than that.
             let waits = matches!(stretch.sign, Sign::Still(Some(_)));
             let is_over = |dumped: &dump::Thread| is_ending(dumped) || waits && is_awake(dumped);

@@ -24,6 +24,11 @@ pub(super) fn title(text: &str) -> Option<&str> {
 /// The line of a dump of the JVM agent that says where the connections of a process end.
 pub(super) const CONNECTS_TO_ITSELF: &str = "All connections of this process end in it.";
 
+/// Parses `59 of 60 threads are left out: no room or no time for them`, with which a dump of the JVM agent ends.
+pub(super) fn left_out(text: &str) -> Option<u32> {
+    text.split_once(" threads are left out: ")?.0.split_once(" of ")?.0.parse().ok()
+}
+
 /// Parses `Unchanged for 4.1 s: thread #13` and `Computing for 4.1 s in com.acme.Plan.run: thread #13`, which precede the
 /// threads in a dump of the JVM agent (`trace-runtime/jvm-agent/src/thread_dump.rs`).
 pub(super) fn standing(text: &str) -> Option<Standing> {

@@ -44,6 +44,11 @@ impl Reader {
             self.end_thread();
             self.jvm.deadlocks = Some(Deadlocks::default());
             true
+        } else if let Some(left_out) = jvm::left_out(text)
+            && let Some(section) = self.dump.sections.last_mut().filter(|_| self.in_section)
+        {
+            section.left_out = left_out;
+            true
         } else if text.starts_with("JNI global ref") {
             self.end_thread();
             self.jvm.complete = self.in_section;
