@@ -245,6 +245,13 @@ fn has_delayed_work(thread: &Thread) -> bool {
     stack::seen(thread).any(|frame| matches!(frame, FrameView::Java { class: of, .. } if of == class))
 }
 
+/// True for a thread that writes: the other side does not read what it is owed, while one that asks nothing owes no answer.
+fn writes(thread: &Thread) -> bool {
+    let jdk = |frame: &FrameView<'_>| !matches!(frame, FrameView::Java { class, .. } if is_own(class));
+    let mut inner = stack::seen(thread).take_while(jdk);
+    inner.any(|frame| matches!(frame, FrameView::Java { method, .. } if method.starts_with("write") || method.starts_with("socketWrite")))
+}
+
 /// True for a call that waits for clients.
 fn accepts(frame: FrameView<'_>) -> bool {
     matches!(frame, FrameView::Java { class, method: "accept" | "run", .. } if class.contains("ServerSocket") || class == "sun.net.httpserver.ServerImpl$Dispatcher")
@@ -426,6 +433,7 @@ impl<'a> Claims<'a> {
                 let waiters = thread.awaited_lock().and_then(|lock| self.waiters.get(&lock.address));
                 Claim::Lock(Reverse(waiters.copied().unwrap_or(0)))
             }
+            Due::Owed if activity == Activity::Of(CauseId::NetworkIo) && writes(thread) => Claim::HeldUp,
             Due::Owed if depth < 2 && is_outside(thread) => Claim::Loops,
             Due::Owed if computes(thread, activity) => Claim::Computes(Reverse(thread.cpu_ns.unwrap_or(0))),
             Due::Owed if activity == Activity::Of(CauseId::NetworkIo) => {
@@ -711,6 +719,13 @@ mod tests {
         );
         let threads = [("main", SLEEPS), ("client", READS), ("pool-1-thread-1", SLEEPS_IN_A_TASK)];
         assert_eq!(asked_if(true, &threads), "pool-1-thread-1");
+    }
+
+    #[test]
+    fn writers_are_held_up_and_readers_may_have_nothing_to_answer() {
+        const WRITES: &str = "RUNNABLE sun.nio.ch.SocketDispatcher.write0 java.net.Socket$SocketOutputStream.write a.Caster.run";
+        const READS_DEEPER: &str = "RUNNABLE sun.nio.ch.SocketDispatcher.read0 java.net.Socket$SocketInputStream.read a.Viewer.next a.Viewer.show a.Viewer.run";
+        assert_eq!(asked(&dump(&[("main", SLEEPS), ("viewer", READS_DEEPER), ("caster", WRITES)])), "caster");
     }
 
     #[test]
