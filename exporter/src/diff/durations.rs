@@ -126,7 +126,7 @@ impl DurationTable {
                 _ if ids::is_method(open.key) => Key::Method(open.key),
                 _ => return,
             };
-            if !open.is_before() && by != EndedBy::Unrecorded {
+            if !open.before && by != EndedBy::Unrecorded {
                 found.entry(key).or_default().add(until.saturating_sub(open.begun), &mut self.draw);
             }
         });

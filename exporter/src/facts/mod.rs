@@ -49,7 +49,7 @@ pub use unit::UnitKind;
 pub(crate) use frames::FrameFacts;
 pub(crate) use recorder::{EstimatedCosts, Switch, first_event, percent};
 pub(crate) use spans::{Change, EndedBy, Spans};
-pub(crate) use stack::{Begin, Open, OpenStack, Payload, ends, is_message, kind_name, name_before, typed};
+pub(crate) use stack::{Open, OpenStack, Payload, ends, is_message, kind_name, name_before, typed};
 pub(crate) use subject::known_form;
 pub use survey::Survey;
 pub(crate) use survey::{LockWait, last_moment};

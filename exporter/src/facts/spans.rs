@@ -9,7 +9,7 @@
 use trace_format::{Event, ReadError, ids};
 
 use super::restored::{Restored, Step};
-use super::stack::{Begin, Open, OpenStack, Payload, begins, ends};
+use super::stack::{Open, OpenStack, Payload, begins, ends};
 
 /// The reason why an item is no longer open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,7 +55,7 @@ impl Change<'_> {
     #[inline]
     pub(crate) fn is_recorded(&self) -> bool {
         match self {
-            Self::Opened { open, .. } => !open.is_before(),
+            Self::Opened { open, .. } => !open.before,
             Self::Closed { by, .. } => matches!(by, EndedBy::End | EndedBy::Skipped),
             Self::Event { .. } => true,
             Self::Lost { .. } | Self::Fault => false,
@@ -137,7 +137,7 @@ impl<'a> Spans<'a> {
                         if !ids::is_method(key) {
                             self.payload = Payload::of(event);
                         }
-                        return Ok(Some(self.opened(key, *time, Begin::Here)));
+                        return Ok(Some(self.opened(key, *time, false)));
                     }
                     if let Some(depth) = ends(event).and_then(|key| self.open.find(key)) {
                         let by = match event {
@@ -151,7 +151,7 @@ impl<'a> Spans<'a> {
                 }
                 Step::Before { time, key } if !self.open.is_full() => {
                     self.payload = None;
-                    return Ok(Some(self.opened(*key, *time, Begin::Before)));
+                    return Ok(Some(self.opened(*key, *time, true)));
                 }
                 Step::Ended { time, key } => {
                     if let Some(depth) = self.open.find(*key) {
@@ -189,8 +189,8 @@ impl<'a> Spans<'a> {
     }
 
     #[inline]
-    fn opened(&mut self, key: u32, begun: u64, begin: Begin) -> (Change<'_>, &OpenStack) {
-        let open = Open { key, begun, begin };
+    fn opened(&mut self, key: u32, begun: u64, before: bool) -> (Change<'_>, &OpenStack) {
+        let open = Open { key, begun, before };
         self.due = Due::Open(open);
         let payload = if ids::is_method(key) { None } else { self.payload.as_ref() };
         (Change::Opened { open, payload }, &self.open)
@@ -206,8 +206,7 @@ impl<'a> Spans<'a> {
         self.closing = (!is_last).then_some(closing);
         self.due = Due::Close;
         let by = if is_last || by == EndedBy::Unrecorded { by } else { EndedBy::Outer };
-        let payload = if ids::is_method(open.key) { None } else { self.open.payload(innermost) };
-        (Change::Closed { open, payload, until, by }, &self.open)
+        (Change::Closed { open, payload: self.open.payload(innermost), until, by }, &self.open)
     }
 }
 
@@ -237,8 +236,8 @@ mod tests {
             let depth = items.depth();
             text.push(match change {
                 Change::Opened { open, payload } => {
-                    assert_eq!(payload.is_some(), !open.is_before() && !ids::is_method(open.key));
-                    format!("{}{}", if open.is_before() { "?" } else { "+" }, name(open.key))
+                    assert_eq!(payload.is_some(), !open.before && !ids::is_method(open.key));
+                    format!("{}{}", if open.before { "?" } else { "+" }, name(open.key))
                 }
                 Change::Closed { open, by, payload, .. } => {
                     assert_eq!(items.frames().last(), Some(&open));

@@ -13,27 +13,8 @@ pub(crate) struct Open {
     pub(crate) key: u32,
     /// When it started.
     pub(crate) begun: u64,
-    /// Where that is recorded.
-    pub(crate) begin: Begin,
-}
-
-/// Where the begin of an item is recorded. It is as wide as a key: with a narrow one each copy of an item moves the three unused
-/// bytes by themselves, and a pass over a recording takes a third longer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-pub(crate) enum Begin {
-    /// Where the item opens.
-    Here,
-    /// Earlier, in words that are lost.
-    Before,
-}
-
-impl Open {
-    /// Returns true if it started earlier, in words that are lost.
-    #[inline]
-    pub(crate) fn is_before(&self) -> bool {
-        self.begin == Begin::Before
-    }
+    /// Whether it started earlier, in words that are lost.
+    pub(crate) before: bool,
 }
 
 /// The part of a begin that its key does not have.
@@ -162,7 +143,7 @@ impl OpenStack {
     /// Opens an item; returns `false` if the stack is too deep to remember it.
     #[inline]
     pub(crate) fn push(&mut self, key: u32, begun: u64) -> bool {
-        self.open(Open { key, begun, begin: Begin::Here }, None)
+        self.open(Open { key, begun, before: false }, None)
     }
 
     /// Opens an item; returns `false` if the stack is too deep to remember it.

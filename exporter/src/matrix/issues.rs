@@ -188,19 +188,17 @@ impl<'a> Reporter<'a> {
     fn main(&mut self, main: &'a Thread) -> Result<(), ReadError> {
         let mut spans = self.facts.spans(main);
         while let Some((change, items)) = spans.change()? {
-            let is_before = matches!(change, Change::Opened { open, .. } if open.is_before());
+            let is_before = matches!(change, Change::Opened { open, .. } if open.before);
             if let Some(time) = change.time().filter(|_| !is_before) {
                 self.until(time, items);
                 self.now = time;
             }
             match change {
                 // The duration of a message whose start is lost is unknown: its methods are reported, it is not.
-                Change::Opened { open, payload } if !open.is_before() => {
+                Change::Opened { open, payload } if !open.before => {
                     self.opened(open.begun, open.key, payload)
                 }
-                Change::Closed { open, payload, until, by }
-                    if !open.is_before() || ids::is_method(open.key) =>
-                {
+                Change::Closed { open, payload, until, by } if !open.before || ids::is_method(open.key) => {
                     self.closed(until, open.key, payload, by);
                 }
                 Change::Event { time, event } => self.event(time, *event),

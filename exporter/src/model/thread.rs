@@ -19,8 +19,8 @@ use super::tasks::{TaskPlan, Upcoming};
 use super::trace_answer::TraceAnswer;
 use crate::ExportError;
 use crate::facts::{
-    Begin, Change, EndedBy, Facts, MAX_TIME, MessageComponent, Open, OpenStack, Pause, Payload, PolledCpu,
-    Survey, ends, is_message, name_before, typed,
+    Change, EndedBy, Facts, MAX_TIME, MessageComponent, Open, OpenStack, Pause, Payload, PolledCpu, Survey,
+    ends, is_message, name_before, typed,
 };
 use crate::names::Names;
 
@@ -292,7 +292,7 @@ impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
         let at = self.now;
         match payload {
             Some(payload) => self.typed_item(new.key, payload, items),
-            None if new.is_before() => self.before(at, new.key),
+            None if new.before => self.before(at, new.key),
             None if self.next_run <= new.begun && self.runs_task(new.begun, at, new.key)? => Ok(()),
             None => {
                 let names = self.shared.names;
@@ -391,7 +391,7 @@ impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
             self.keep_wanted_name(at, &name);
         }
         let depth = self.shown.len();
-        self.shown.push(Open { key, begun: at, begin: Begin::Here });
+        self.shown.push(Open { key, begun: at, before: false });
         if depth >= MAX_DEPTH {
             self.out.tally.cut_depth += 1;
             self.cut = self.cut.max(depth + 1 - MAX_DEPTH);

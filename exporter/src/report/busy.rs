@@ -123,7 +123,7 @@ pub(super) fn busy<'a>(
         kind: OpenItemKind::Method,
         name: names.method(call.open.key).into_owned(),
         since: call.open.begun,
-        began_before: call.open.is_before(),
+        began_before: call.open.before,
         source: names.source(call.open.key),
         wait: None,
     };

@@ -197,7 +197,6 @@ fn computes_within(standing: &Standing, dumped: &answers::dump::Thread) -> bool 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::Begin;
 
     const S: u64 = 1_000_000_000;
     /// The last moment of the recording: threads end with it.
@@ -213,7 +212,7 @@ mod tests {
         let call = |number| Open {
             key: 9,
             begun: if before { 5 * S } else { 10 * S } + number * took,
-            begin: Begin::Here,
+            before: false,
         };
         let mut stood = Stood::new(Computed { since: 5 * S, at: 10 * S });
         (0..calls)

@@ -96,7 +96,7 @@ impl History {
             }
             // In a loop within a message, a message is part of that one.
             Change::Closed { open: ended, payload, until, .. }
-                if is_message(ended.key) && open.messages().len() == 1 && !ended.is_before() =>
+                if is_message(ended.key) && open.messages().len() == 1 && !ended.before =>
             {
                 let message = match payload {
                     Some(Payload::Message(message)) => *message,

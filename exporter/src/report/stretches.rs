@@ -111,7 +111,7 @@ impl Stretch {
 /// The usual time of a method's calls: their number by the power of two of their time.
 #[derive(Debug, Default)]
 pub(super) struct Usual {
-    /// By method, the place of its counts, from 1 on; 0 if no call of it has ended. A hash for each call would take a sixth of a report.
+    /// The place of each method's counts, from 1 on; 0 if no call of it has ended. To hash each call takes a sixth of a report.
     places: Vec<u32>,
     counts: Vec<[u32; u64::BITS as usize]>,
 }

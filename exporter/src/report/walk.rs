@@ -191,7 +191,7 @@ impl<'a> Walk<'a> {
             self.history.change(change, open);
         }
         match *change {
-            Change::Opened { open: begun, payload } if !begun.is_before() => self.count(begun.key, payload),
+            Change::Opened { open: begun, payload } if !begun.before => self.count(begun.key, payload),
             Change::Closed { until, by, .. } => self.closed(open, until, by),
             _ => {}
         }
@@ -443,7 +443,7 @@ fn open_item(facts: &Facts<'_>, names: &Names<'_>, stack: &OpenStack, depth: usi
         _ => kind_of(open.key),
     };
     let source = if kind == OpenItemKind::Method { names.source(open.key) } else { None };
-    OpenItem { kind, name, since: open.begun, began_before: open.is_before(), source, wait }
+    OpenItem { kind, name, since: open.begun, began_before: open.before, source, wait }
 }
 
 /// The name of a stage or method, whose key says it all.

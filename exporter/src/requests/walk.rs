@@ -126,22 +126,14 @@ impl<'w> Walk<'w> {
     }
 
     fn begin(&mut self, open: Open, payload: Option<&Payload>, depth: usize) {
-        let Open { key, begun, .. } = open;
+        let Open { key, begun, before: cut } = open;
         if let Some(current) = &mut self.current {
             current.request.tree.open(tree_key(key, payload));
             return;
         }
         if ids::is_method(key) && self.wanted.map_or(depth == 0, |wanted| wanted.contains(&key)) {
             let tree = CallTree::default();
-            let request = Request {
-                thread: self.thread,
-                key,
-                begun,
-                duration: 0,
-                ended: false,
-                cut: open.is_before(),
-                tree,
-            };
+            let request = Request { thread: self.thread, key, begun, duration: 0, ended: false, cut, tree };
             self.current = Some(Current { request, depth });
         }
     }

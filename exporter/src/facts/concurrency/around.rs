@@ -143,8 +143,8 @@ impl AroundThread<'_> {
     }
 
     fn entered(&mut self, open: Open) {
-        let Open { key: method, begun, .. } = open;
-        if !open.is_before() {
+        let Open { key: method, begun, before } = open;
+        if !before {
             self.last = Some((begun, method));
             let run = Run { thread: self.thread, begun, ended: None, method, does: 0 };
             self.outermost = self.outermost.or((self.methods == 0).then_some(run));
